@@ -201,7 +201,7 @@ impl Capture {
     pub fn finish(&self, core: &Core) {
         let flushed = core.drain.probe.done.get();
         when(flushed & self.busy.get(), || self.flushed.set(true));
-        let granted = core.filler.ends.get() & core.filler.grants.get();
+        let granted = core.filler.ends.get() & core.filler.note.get();
         when(granted | self.frees.get(), || self.parked.set(false));
         if let Some((late, done)) = &self.late {
             when(flushed & late.get(), || {

@@ -52,16 +52,18 @@ pub mod table;
 mod turn;
 mod wbt;
 
-use crate::l1::drain::Drain;
-use crate::l1::reply::Replies;
 use crate::msg::{Atomic, Req, Rsp, RspOp, SyncOp, Wb, WbOp};
 use crate::sfifo::Sfifo;
+use crate::write_combining::Shape;
+use crate::write_combining::drain::Drain;
+use crate::write_combining::fill::Filler;
+use crate::write_combining::reply::Replies;
 use arrays::Arrays;
 use capture::Capture;
-use fill::Filler;
 use misses::Misses;
 pub use params::{HlrcInject, HlrcL1Params};
 use sync_unit::SyncUnit;
+use turn::Turns;
 use wbt::Wbt;
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
@@ -69,6 +71,7 @@ use weft_rtl::prelude::*;
 /// State that all parts share.
 struct Core {
     p: HlrcL1Params,
+    shape: Shape,
     own: Bits,
     arrays: Arrays,
     misses: Misses,
@@ -87,18 +90,20 @@ struct Core {
 
 impl Core {
     fn new(p: &HlrcL1Params) -> Core {
+        let shape = p.shape();
         Core {
             p: p.clone(),
+            shape: shape.clone(),
             own: input::<Bits>("own", p.srsp.cu_bits()),
-            arrays: Arrays::new(p),
-            misses: Misses::new(p),
-            wbt: Wbt::new(p),
+            arrays: Arrays::new(&shape),
+            misses: Misses::new(&shape),
+            wbt: Wbt::new(&shape),
             sfifo: Sfifo::new("sfifo", p.sfifo, p.srsp.line_bits()),
-            drain: Drain::new(p.ptr_bits(), ["sync", "capture"]),
-            filler: Filler::new(p),
-            replies: Replies::new(&p.shared()),
+            drain: Drain::new(shape.ptr_bits(), ["sync", "capture"]),
+            filler: Filler::new(&shape, "grants"),
+            replies: Replies::new(&shape),
             gate: reg::<Bool>("gate_closed", ()),
-            sync: SyncUnit::new(p),
+            sync: SyncUnit::new(p, &shape),
             capture: Capture::new(p),
             req: out_channel::<Req>("req", &p.srsp),
             wb: out_channel::<Wb>("wb", &p.srsp),
@@ -129,7 +134,7 @@ impl Core {
         Atomic {
             op: enum_lit(SyncOp::Ld),
             wide: bool_lit(false),
-            addr: cat(&[line, lit(0, self.p.offset_bits())]),
+            addr: cat(&[line, lit(0, self.shape.offset_bits())]),
             opnd: lit(0, 64),
             cmp: lit(0, 64),
         }
@@ -178,30 +183,22 @@ pub fn info() -> BlockInfo {
 
 fn describe(p: &HlrcL1Params) {
     doc("Write-combining L1 of one CU: lazy release consistency, lines of atomics registered.");
-    for (key, value) in [
-        ("size", p.size),
-        ("ways", p.ways),
-        ("latency", p.latency),
-        ("sfifo", p.sfifo),
-        ("targets", p.targets),
-        ("sq", p.sq),
-        ("owned_aware", u32::from(p.owned_aware)),
-    ] {
-        param(key, value);
-    }
+    p.shape().tell_cache();
+    p.shape().tell_queues();
+    param("owned_aware", u32::from(p.owned_aware));
     param("inject", p.inject.word());
     let core = Core::new(p);
     let rsp = in_channel::<Rsp>("rsp", &p.srsp);
     take_responses(&core, &rsp);
-    let ready = initialise(&core);
-    let turns = turn::Turns::new(&core, ready);
+    let ready = core.arrays.initialise();
+    let turns = Turns::new(&core.shape, || (), ready);
     let slot = stage::Slot::new(&core, &turns);
     let plan = slot.carry_out();
     turns.choose(&core, &plan);
     core.sync.run(&core);
-    core.drain.finish(&core.sfifo, &core.wbt.fence);
+    core.drain.finish(&core.sfifo, &core.wbt.table.fence);
     core.capture.finish(&core);
-    core.filler.finish(&core.misses);
+    fill::finish(&core.filler, &core.misses);
     core.misses.finish();
     core.wbt.finish(core.capture.released.get());
     core.replies.finish();
@@ -218,24 +215,15 @@ fn take_responses(core: &Core, rsp: &InChannel<Rsp>) {
     let line = rsp.valid & m.op.is_any(&[RspOp::Fill, RspOp::RegData]);
     let busy = core.filler.valid.get();
     when(rsp.valid & !(line & busy), || rsp.take());
-    when(line & !busy, || core.filler.take(m));
+    when(line & !busy, || {
+        core.filler.take(m);
+        core.filler.note.set(m.op.is(RspOp::RegData));
+    });
     when(rsp.valid & m.op.is(RspOp::WbAck), || core.wbt.acknowledge(m.wbt, m.epoch));
     when(rsp.valid & m.op.is(RspOp::UnregAck), || core.wbt.clear(m.wbt));
     let text = "a FILL or REG_DATA names an open MSHR";
-    let open = core.misses.open.get().bit_at(m.mshr);
+    let open = core.misses.all.open.get().bit_at(m.mshr);
     assert_always("hlrc_l1_fill_open", !(line & !busy) | open, text);
     let known = m.op.is_any(&[RspOp::Fill, RspOp::RegData, RspOp::WbAck, RspOp::UnregAck]);
     assert_always("hlrc_l1_rsp", !rsp.valid | known, "a response is one that hLRC knows");
-}
-
-/// After reset writes the ages, one set per cycle; true when done.
-fn initialise(core: &Core) -> Bool {
-    let done = reg::<Bool>("init_done", ());
-    let row = reg::<Bits>("init_row", core.p.set_bits());
-    when(!done.get(), || {
-        core.arrays.clear_ages(row.get());
-        row.set(row.get() + 1);
-        when(row.get().all(), || done.set(true));
-    });
-    done.get()
 }

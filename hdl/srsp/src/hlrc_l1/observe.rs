@@ -5,7 +5,6 @@ use super::params::HlrcInject;
 use super::stage::{Plan, Slot};
 use super::table::{Operate, OwnState, Program, Step};
 use super::turn::{Turn, Turns};
-use crate::l1::op::Kind;
 use weft_rtl::prelude::*;
 
 /// Declares all observers.
@@ -22,11 +21,8 @@ pub(super) fn observe(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) 
 
 fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let left = plan.leaves & turns.is(Turn::Cu);
-    let is = |kind: Kind| left & slot.op.kind.is(kind);
-    count("hlrc_l1_loads", is(Kind::Load), "plain loads carried out or put into an MSHR");
-    count("hlrc_l1_stores", is(Kind::Store), "plain stores");
-    count("hlrc_l1_atomics", is(Kind::Sync), "atomics carried out or put into an MSHR");
-    let does = |action| plan.goes & plan.row.does(action);
+    turns.head.observe("hlrc_l1", left, &slot.at.op, ("atomics", "atomics carried out or put into an MSHR"));
+    let does = |action| plan.does(action);
     count("hlrc_l1_hits", does(Operate::Hit), "loads answered without a fill");
     let misses = does(Operate::Reserve) | does(Operate::Register) | does(Operate::Ask) | does(Operate::Join);
     count("hlrc_l1_misses", misses, "loads and atomics that wait for the L2");
@@ -34,17 +30,19 @@ fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     count("hlrc_l1_reg", does(Operate::Register), "REG: lines registered");
     count("hlrc_l1_rdu", does(Operate::Ask), "RDU: reads of owned lines at the L2");
     count("hlrc_l1_local", does(Operate::Perform), "atomics on lines that were owned already");
-    let waits = turns.s1_valid.get();
-    count("hlrc_l1_wait_cycles", waits & !left, "cycles in which the request at the head waits");
 }
 
 /// Flushes and invalidations by cause.
 fn flushes(core: &Core, turns: &Turns, plan: &Plan) {
     let walks = turns.is(Turn::Sync);
-    count("hlrc_l1_revokes", plan.revokes, "owned lines revoked");
-    count("hlrc_l1_flush_loss", plan.revokes, "flushes for a line that is revoked: atomic out");
-    count("hlrc_l1_flush_evict", plan.evicts & !walks, "flushes for an owned victim");
-    count("hlrc_l1_flush_kend", plan.evicts & walks, "flushes for owned lines given back at a kernel's end");
+    count("hlrc_l1_revokes", plan.own.revokes, "owned lines revoked");
+    count("hlrc_l1_flush_loss", plan.own.revokes, "flushes for a line that is revoked: atomic out");
+    count("hlrc_l1_flush_evict", plan.own.evicts & !walks, "flushes for an owned victim");
+    count(
+        "hlrc_l1_flush_kend",
+        plan.own.evicts & walks,
+        "flushes for owned lines given back at a kernel's end",
+    );
     let done = core.drain.sync.done.get();
     let of = |program: Program| core.sync.runs(program);
     count("hlrc_l1_flush_gain", done & of(Program::Gain), "flushes for a line gained");
@@ -57,7 +55,7 @@ fn flushes(core: &Core, turns: &Turns, plan: &Plan) {
     count("hlrc_l1_flash_kernel", drops & of(Program::Begin), "invalidations of a kernel's begin");
     count("hlrc_l1_flash_fence", drops & of(Program::FenceAcq), "invalidations of fences");
     count("hlrc_l1_gate_cycles", !core.gate_open(), "cycles in which the gate is closed");
-    let kept = turns.s1_valid.get() | turns.req.valid;
+    let kept = turns.head.some();
     let text = "cycles in which a request waits for the gate";
     count("hlrc_l1_gate_waits", kept & !core.gate_open(), text);
     count("hlrc_l1_capture_cycles", core.capture.busy.get(), "cycles in which the capture buffer is busy");
@@ -86,7 +84,7 @@ fn race(name: &str, cond: Bool, text: &str) {
 fn waits(core: &Core, turns: &Turns, plan: &Plan) {
     let w = &plan.waits;
     let does = |action| plan.looks & plan.row.does(action);
-    race("op_captured", w.captured, "an operation comes to a line that is in the capture buffer");
+    race("op_captured", plan.own.captured, "an operation comes to a line that is in the capture buffer");
     race("miss_behind_wb", w.acked & does(Operate::Reserve), "a miss waits for the write-back of its line");
     race(
         "reg_behind_wb",
@@ -100,9 +98,9 @@ fn waits(core: &Core, turns: &Turns, plan: &Plan) {
             "a read of an owned line waits for its write-back",
         );
     }
-    race("evict_waits", w.buffer, "an owned victim waits for the capture buffer or the WBT");
+    race("evict_waits", plan.own.buffer, "an owned victim waits for the capture buffer or the WBT");
     race("no_frame", w.room, "every way of a set is under way");
-    let gated = turns.is(Turn::Cu) & turns.s1_valid.get() & !core.gate_open();
+    let gated = turns.is(Turn::Cu) & turns.head.valid.get() & !core.gate_open();
     race("gate_in_slot", gated, "the gate closes between the choice of a slot and the slot");
 }
 
@@ -110,7 +108,7 @@ fn waits(core: &Core, turns: &Turns, plan: &Plan) {
 fn owned_lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let capture = &core.capture;
     let flushing = capture.busy.get() & !capture.flushed.get();
-    let own = slot.request & plan.goes & plan.row.does(Operate::Perform);
+    let own = slot.at.request & plan.goes & plan.row.does(Operate::Perform);
     race("atomic_in_loss", own & flushing, "an atomic on another owned line while a loss flushes");
     race(
         "store_in_loss",
@@ -119,25 +117,25 @@ fn owned_lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     );
     race(
         "store_in_wb",
-        plan.pushes & core.wbt.has(slot.op.line),
+        plan.pushes & core.wbt.table.has(slot.at.op.line),
         "a line becomes dirty again while its write-back is under way",
     );
     let gains = core.misses.gained.get().any();
     race(
         "revoke_in_gain",
-        plan.revokes & gains,
+        plan.own.revokes & gains,
         "a line is revoked while the invalidation of a gain is at work",
     );
     let later = !core.gate_open() & core.sync.is(&[Step::Answer]);
     race("gain_behind_answers", later, "a gain waits while the atomics of the one before are answered");
     race(
         "kend_with_owned",
-        plan.evicts & turns.is(Turn::Sync),
+        plan.own.evicts & turns.is(Turn::Sync),
         "a kernel ends with owned lines, which are given back",
     );
     race(
         "dead_owned",
-        plan.pops & slot.found.state.is(OwnState::O),
+        plan.pops & slot.at.found.state.is(OwnState::O),
         "the sFIFO entry of a line that has been registered since",
     );
 }
@@ -147,7 +145,7 @@ fn flashes(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let drops = core.arrays.flashes();
     race("flash_open_miss", drops & core.arrays.some_pending(), "lines are dropped while answers are open");
     race("flash_owned", drops & !core.arrays.none_owned(), "lines are dropped while others are owned");
-    let lost = slot.found.state.is(OwnState::I) & turns.is(Turn::Cu);
+    let lost = slot.at.found.state.is(OwnState::I) & turns.is(Turn::Cu);
     let joins = plan.goes & plan.row.does(Operate::Join) & lost;
     race("rdu_of_lost", joins, "a load joins the RDU of a line that has been lost since");
 }

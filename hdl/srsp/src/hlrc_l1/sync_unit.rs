@@ -10,11 +10,12 @@
 //! What changes lines or answers the CU is done in a slot; the rest beside slots.
 
 use super::Core;
-use super::arrays::Found;
 use super::params::{HlrcInject, HlrcL1Params};
 use super::table::{Program, Step};
-use crate::l1::op::place;
 use crate::msg::SyncOp;
+use crate::write_combining::Shape;
+use crate::write_combining::op::{place, wide};
+use crate::write_combining::steps::Steps;
 use weft_blocks::common::fifo::Fifo;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
@@ -35,14 +36,9 @@ pub(super) struct Job {
 /// The unit.
 pub(super) struct SyncUnit {
     p: HlrcL1Params,
-    pub queue: Fifo<Job>,
-    pub runs: Reg<Bool>,
-    pc: Reg<Bits>,
-    issued: Reg<Bool>,
+    pub steps: Steps<Job, Step>,
     walk_set: Reg<Bits>,
     walk_done: Reg<Bits>,
-    step: Enum<Step>,
-    advance: Wire<Bool>,
 }
 
 fn all_steps() -> Vec<Step> {
@@ -50,63 +46,62 @@ fn all_steps() -> Vec<Step> {
 }
 
 impl SyncUnit {
-    pub fn new(p: &HlrcL1Params) -> SyncUnit {
+    pub fn new(p: &HlrcL1Params, shape: &Shape) -> SyncUnit {
         let list = all_steps();
         let pc = reg::<Bits>("sync_pc", bits_for(list.len() as u64));
         let codes: Vec<Bits> = list.iter().map(|step| enum_lit(*step).bits()).collect();
+        // Each MSHR has one gain at most, which never waits for room.
+        let queue = Fifo::new("sq", p.sq + p.srsp.mshrs, p);
+        let runs = reg::<Bool>("sync_runs", ());
+        let step = select(&codes, pc.get()).as_enum::<Step>().named("sync_step");
+        let issued = reg::<Bool>("sync_issued", ());
         SyncUnit {
             p: p.clone(),
-            // Each MSHR has one gain at most, which never waits for room.
-            queue: Fifo::new("sq", p.sq + p.srsp.mshrs, p),
-            runs: reg::<Bool>("sync_runs", ()),
-            step: select(&codes, pc.get()).as_enum::<Step>().named("sync_step"),
-            pc,
-            issued: reg::<Bool>("sync_issued", ()),
-            walk_set: reg::<Bits>("walk_set", p.set_bits()),
+            walk_set: reg::<Bits>("walk_set", shape.set_bits()),
             walk_done: reg::<Bits>("walk_done", p.ways),
-            advance: wire_or::<Bool>("sync_advances", (), false),
+            steps: Steps { queue, runs, pc, issued, step, advance: wire_or("sync_advances", (), false) },
         }
     }
 
     /// The step at work is one of these.
     pub fn is(&self, steps: &[Step]) -> Bool {
-        self.runs.get() & self.step.is_any(steps)
+        self.steps.is(steps)
     }
 
     /// The operation at work is this one.
     pub fn runs(&self, program: Program) -> Bool {
-        self.runs.get() & self.queue.head.program.is(program)
+        self.steps.runs.get() & self.steps.queue.head.program.is(program)
     }
 
     /// The queue takes an operation of the CU.
     pub fn room(&self) -> Bool {
-        self.queue.count.zext(16).lt(u64::from(self.p.sq))
+        self.steps.queue.count.zext(16).lt(u64::from(self.p.sq))
     }
 
     /// Puts an operation of the CU into the queue.
     pub fn push(&self, program: Enum<Program>, id: Bits) {
-        self.queue.push(&Job { program, mshr: lit(0, self.p.srsp.mshr_bits()), id });
+        self.steps.queue.push(&Job { program, mshr: lit(0, self.p.srsp.mshr_bits()), id });
     }
 
     /// Puts a gain into the queue.
     pub fn push_gain(&self, mshr: Bits) {
-        self.queue.push(&Job { program: enum_lit(Program::Gain), mshr, id: lit(0, 12) });
+        self.steps.queue.push(&Job { program: enum_lit(Program::Gain), mshr, id: lit(0, 12) });
     }
 
     /// A line of the set that a kernel's end looks at.
     pub fn walk_line(&self) -> Bits {
-        cat(&[lit_bv(Bv::zero(self.p.tag_bits())), self.walk_set.get()])
+        cat(&[lit_bv(Bv::zero(self.p.srsp.line_bits() - self.walk_set.width())), self.walk_set.get()])
     }
 
     /// Owned ways of the row that a kernel's end has not looked at.
-    pub fn walk_ways(&self, found: &Found) -> Bits {
-        found.owned & !self.walk_done.get()
+    pub fn walk_ways(&self, owned: Bits) -> Bits {
+        owned & !self.walk_done.get()
     }
 
     /// Presents the target that is answered next.
     pub fn present(&self, core: &Core) {
-        let entry = self.queue.head.mshr;
-        core.misses.present(entry, core.misses.waiting(entry).left.lowest_set());
+        let entry = self.steps.queue.head.mshr;
+        core.misses.all.present(entry, core.misses.all.waiting(entry).left.lowest_set());
     }
 
     /// The next slot is wanted; `here` is true while this one is the unit's.
@@ -117,15 +112,15 @@ impl SyncUnit {
     }
 
     /// A slot of the unit. `walked`: the owned way at which a kernel's end is, leaves, if there is one.
-    pub fn slot(&self, core: &Core, here: Bool, found: &Found, walked: Bool) {
-        let gain = self.queue.head.program.is(Program::Gain);
+    pub fn slot(&self, core: &Core, here: Bool, owned: Bits, walked: Bool) {
+        let gain = self.steps.queue.head.program.is(Program::Gain);
         when(here & self.is(&[Step::Drop]), || {
             let fault = bool_lit(core.p.inject == HlrcInject::NoGainInv);
             when(!(gain & fault), || core.drop_all());
-            when(gain, || core.misses.settle(self.queue.head.mshr));
-            self.advance.set(true);
+            when(gain, || core.misses.settle(self.steps.queue.head.mshr));
+            self.steps.go_on();
         });
-        let ways = self.walk_ways(found);
+        let ways = self.walk_ways(owned);
         when(here & self.is(&[Step::GiveBack]), || {
             when(walked, || {
                 self.walk_done.set(self.walk_done.get() | (ways & (!ways + 1)));
@@ -133,45 +128,39 @@ impl SyncUnit {
             .elsewhen(ways.none(), || {
                 self.walk_done.set(lit_bv(Bv::zero(self.p.ways)));
                 self.walk_set.set(self.walk_set.get() + 1);
-                when(self.walk_set.get().all(), || self.advance.set(true));
+                when(self.walk_set.get().all(), || self.steps.go_on());
             });
         });
         let answers = here & core.replies.room();
         when(answers & self.is(&[Step::Reply]), || {
             core.replies.send(&self.done(core));
-            self.end();
+            self.steps.end();
         });
         when(answers & self.is(&[Step::Answer]), || self.answer_next(core));
     }
 
-    fn end(&self) {
-        self.queue.pop();
-        self.runs.set(false);
-    }
-
     /// Answers an atomic of a gain.
     fn answer_next(&self, core: &Core) {
-        let (misses, entry) = (&core.misses, self.queue.head.mshr);
-        let left = misses.waiting(entry).left;
-        let (here, t) = (left & (!left + 1), misses.target());
-        let first = t.mask.lowest_set();
-        let wide = t.mask.bit_at(first.zext(first.width() + 1) + 4);
+        let (misses, entry) = (&core.misses, self.steps.queue.head.mshr);
+        let left = misses.all.waiting(entry).left;
+        let (here, t) = (left & (!left + 1), misses.all.target());
+        let wide = wide(t.word.mask);
         core.replies.send(&CuRsp {
-            id: t.id,
-            kind: mux(t.op.is(SyncOp::St), lit(1, 2), lit(0, 2)),
-            mask: t.mask,
-            data: place(t.opnd, wide, self.p.srsp.data_bits()),
+            id: t.word.id,
+            kind: mux(t.what.op.is(SyncOp::St), lit(1, 2), lit(0, 2)),
+            mask: t.word.mask,
+            data: place(t.word.opnd, wide, self.p.srsp.data_bits()),
             src: mux(misses.came_from_l2(entry), lit(1, 3), lit(3, 3)),
             merged: !here.bit(0),
         });
-        misses.leave(entry, left & !here);
-        when((left & !here).none(), || self.end());
+        misses.all.leave(entry, left & !here);
+        when((left & !here).none(), || self.steps.end());
     }
 
     /// The answer without data.
     fn done(&self, core: &Core) -> CuRsp {
         CuRsp {
-            id: self.queue.head.id,
+            id: self.steps.queue.head.id,
             kind: lit(1, 2),
             mask: lit_bv(Bv::zero(core.p.srsp.line)),
             data: lit_bv(Bv::zero(core.p.srsp.data_bits())),
@@ -182,36 +171,30 @@ impl SyncUnit {
 
     /// Declares the steps beside slots.
     pub fn run(&self, core: &Core) {
-        when(!self.runs.get() & self.queue.valid, || {
+        when(self.steps.begins(), || {
             let mut starts = Vec::new();
             Program::ALL.iter().fold(0, |at, program| {
-                starts.push(lit(at as u64, self.pc.get().width()));
+                starts.push(lit(at as u64, self.steps.pc.get().width()));
                 at + program.steps().len()
             });
-            self.runs.set(true);
-            self.pc.set(select(&starts, self.queue.head.program.bits()));
-            self.issued.set(false);
+            self.steps.runs.set(true);
+            self.steps.pc.set(select(&starts, self.steps.queue.head.program.bits()));
+            self.steps.issued.set(false);
         });
-        let goes = |step: Step, cond: Bool| when(self.is(&[step]) & cond, || self.advance.set(true));
+        let goes = |step: Step, cond: Bool| self.steps.goes(&[step], cond);
         when(self.is(&[Step::Close]), || core.gate.set(true));
         when(self.is(&[Step::Open]), || core.gate.set(false));
         goes(Step::Close, bool_lit(true));
         goes(Step::Open, bool_lit(true));
-        when(self.is(&[Step::Flush]) & !self.issued.get(), || {
-            core.drain.flush_all(&core.drain.sync, &core.sfifo);
-            self.issued.set(true);
-        });
-        goes(Step::Flush, self.issued.get() & core.drain.sync.done.get());
+        self.steps.flush(self.is(&[Step::Flush]), &core.drain, &core.sfifo);
+        goes(Step::Flush, self.steps.issued.get() & core.drain.sync.done.get());
         when(self.is(&[Step::GiveBack]) & core.arrays.none_owned(), || {
-            self.walk_set.set(lit(0, self.p.set_bits()));
+            self.walk_set.set(lit(0, self.walk_set.width()));
             self.walk_done.set(lit_bv(Bv::zero(self.p.ways)));
-            self.advance.set(true);
+            self.steps.go_on();
         });
         goes(Step::Settle, !core.capture.busy.get() & !core.wbt.some_given_back());
-        when(self.advance.get(), || {
-            self.pc.set(self.pc.get() + 1);
-            self.issued.set(false);
-        });
+        self.steps.finish(|| self.steps.issued.set(false));
         let open = self.is(&[Step::Drop]) & core.gate_open();
         let fault = bool_lit(core.p.inject == HlrcInject::OpenGate);
         assert_always("hlrc_l1_drop_closed", !open | fault, "lines are dropped while the gate is closed");
@@ -219,21 +202,14 @@ impl SyncUnit {
 
     /// Counters and covers of the unit.
     pub fn observe(&self, core: &Core, here: Bool) {
-        let begins = !self.runs.get() & self.queue.valid;
-        let left = core.misses.waiting(self.queue.head.mshr).left;
+        let left = core.misses.all.waiting(self.steps.queue.head.mshr).left;
         let last = self.is(&[Step::Answer]) & (left & !(left & (!left + 1))).none();
         let ends = here & core.replies.room() & (self.is(&[Step::Reply]) | last);
         for program in Program::ALL {
-            let name = program.name();
-            let mine = self.queue.head.program.is(program);
-            let text = format!("{name} is carried out to its end");
-            cover(&format!("srsp.hlrc_l1.op.{name}"), ends & mine, &text);
-            let name = name.to_lowercase();
-            count(&format!("hlrc_l1_op_{name}"), begins & mine, "operations begun");
-            let text = "cycles from begin to the last answer";
-            count(&format!("hlrc_l1_op_{name}_cycles"), self.runs.get() & mine, text);
+            let mine = self.steps.queue.head.program.is(program);
+            let (names, cycles) = (("srsp.hlrc_l1.op", "hlrc_l1"), "cycles from begin to the last answer");
+            self.steps.observe(names, program.name(), [mine, ends], cycles);
         }
-        let waits = self.runs.get() & self.queue.count.zext(16).gt(1);
-        count("hlrc_l1_sq_waits", waits, "cycles in which an operation waits for another one");
+        self.steps.count_waits("hlrc_l1");
     }
 }

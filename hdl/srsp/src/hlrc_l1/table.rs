@@ -14,7 +14,7 @@
 
 use weft_rtl::prelude::*;
 
-pub use crate::l1::Access;
+pub use crate::write_combining::op::Access;
 
 /// State of a line. Bit 0: every byte is valid; bit 1: some are dirty, or the line is owned; bit 2: a flash invalidation leaves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]

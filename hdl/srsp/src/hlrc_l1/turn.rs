@@ -2,8 +2,7 @@
 
 use super::Core;
 use super::stage::Plan;
-use crate::l1::op::Op;
-use weft_blocks::msg::CuReq;
+use crate::write_combining::head;
 use weft_rtl::prelude::*;
 
 /// Whose slot a cycle is, in order of precedence.
@@ -27,48 +26,12 @@ pub enum Turn {
 }
 
 /// The turn with what it needs.
-pub(super) struct Turns {
-    pub turn: Reg<Enum<Turn>>,
-    pub req: InChannel<CuReq>,
-    pub s1_valid: Reg<Bool>,
-    pub s1: Reg<Op>,
-    ready: Bool,
-}
+pub(super) type Turns = head::Turns<Turn, ()>;
 
 impl Turns {
-    pub fn new(core: &Core, ready: Bool) -> Turns {
-        Turns {
-            turn: reg::<Enum<Turn>>("turn", ()),
-            req: in_channel::<CuReq>("cu_req", &core.p.srsp.cu()),
-            s1_valid: reg::<Bool>("s1_valid", ()),
-            s1: reg::<Op>("s1", core.p.shared()).field("pipeline"),
-            ready,
-        }
-    }
-
-    /// This cycle is the slot of one of these.
-    pub fn is(&self, turn: Turn) -> Bool {
-        self.turn.get().is(turn)
-    }
-
-    /// Takes a request into S1; true while one waits there after this cycle, and its line.
-    fn accept(&self, leaves: Bool) -> (Bool, Bits) {
-        let m = &self.req.msg;
-        unused_input(&m.region);
-        unused_input(&m.hint);
-        let accept = (self.req.valid & self.ready & (!self.s1_valid.get() | leaves)).named("s0_accept");
-        when(accept, || {
-            self.req.take();
-            self.s1.set(Op::of(m));
-        });
-        let waits = accept | (self.s1_valid.get() & !leaves);
-        self.s1_valid.set(waits);
-        (waits, mux(accept, m.line, self.s1.get().line))
-    }
-
     /// Chooses the next slot and presents its row.
-    pub fn choose(&self, core: &Core, plan: &Plan) {
-        let (requests, request_line) = self.accept(plan.leaves & self.is(Turn::Cu));
+    pub(super) fn choose(&self, core: &Core, plan: &Plan) {
+        let (requests, request_line) = self.head.accept(plan.leaves & self.is(Turn::Cu));
         let (fills, capture) = (core.filler.wants(), &core.capture);
         let wants = [
             (Turn::Cu, requests & core.gate_open()),
@@ -80,16 +43,15 @@ impl Turns {
         ];
         let none = enum_lit(Turn::None);
         let next = wants.iter().fold(none, |rest, (turn, wants)| mux(*wants, enum_lit(*turn), rest));
-        let next = mux(self.ready, next, none).named("turn_next");
+        let next = mux(self.head.ready, next, none).named("turn_next");
         self.turn.set(next);
-        when(fills, || core.filler.present(&core.misses)).otherwise(|| core.sync.present(core));
+        when(fills, || core.filler.present(&core.misses.all)).otherwise(|| core.sync.present(core));
         let lines = [
             (Turn::Fill, core.misses.miss(core.filler.entry.get()).line),
             (Turn::Probe, capture.probed_line(&core.p)),
             (Turn::Sync, core.sync.walk_line()),
             (Turn::Drain, core.sfifo.oldest_next()),
         ];
-        let line = lines.iter().fold(request_line, |rest, (t, line)| mux(next.is(*t), *line, rest));
-        core.arrays.present(line);
+        core.arrays.present(head::line_of(next, &lines, request_line));
     }
 }

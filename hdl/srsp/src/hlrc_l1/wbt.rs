@@ -6,64 +6,41 @@
 //!
 //! A WB_ACK says its epoch itself, so `unreg` takes the place that the epoch has in `srsp-l1`: the entry is as wide.
 
-use super::params::HlrcL1Params;
-use crate::entries::Entries;
-use crate::l1::wbt::Fence;
+use crate::write_combining::Shape;
+use crate::write_combining::wbt::{WriteBack, WriteBacks};
 use weft_rtl::prelude::*;
 
-/// A write-back, or a line given back, under way.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL1Params)]
-struct WbtEntry {
-    #[width(p.srsp.line_bits())]
-    line: Bits,
-    unreg: Bool,
-}
-
-/// The table with its fence, which counts write-backs alone.
+/// The table with its fence, which counts write-backs alone. The note of an entry is that it is a line given back.
 pub(super) struct Wbt {
     n: u32,
-    rows: Entries<WbtEntry>,
-    /// What flushes wait for.
-    pub fence: Fence,
+    pub table: WriteBacks,
     clears: Wire<Bool>,
     cleared: Wire<Bits>,
 }
 
 impl Wbt {
-    pub fn new(p: &HlrcL1Params) -> Wbt {
+    pub fn new(p: &Shape) -> Wbt {
         let n = p.srsp.wbt;
         Wbt {
             n,
-            rows: Entries::new("wbt", n, p),
-            fence: Fence::new("hlrc_l1", n),
+            table: WriteBacks::new("hlrc_l1", p),
             clears: wire_or::<Bool>("unreg_clears", (), false),
             cleared: wire_zero::<Bits>("unreg_cleared", bits_for(u64::from(n))),
         }
     }
 
-    /// An entry is free for a write-back.
-    pub fn room(&self) -> Bool {
-        !self.rows.full()
-    }
-
     fn unregs(&self) -> Bits {
-        self.rows.which(|row| row.unreg)
+        self.table.rows.which(|row| row.note.bit(0))
     }
 
     /// An entry is free for an UNREG.
     pub fn room_to_unregister(&self) -> Bool {
-        self.room() & self.unregs().popcount().zext(8).lt(u64::from(self.n - 1))
-    }
-
-    /// The line has a write-back or UNREG under way.
-    pub fn has(&self, line: Bits) -> Bool {
-        self.rows.which(|row| row.line.eq(line)).any()
+        self.table.room() & self.unregs().popcount().zext(8).lt(u64::from(self.n - 1))
     }
 
     /// The line is given back: UNREG is under way.
     pub fn gives_back(&self, line: Bits) -> Bool {
-        self.rows.which(|row| row.unreg & row.line.eq(line)).any()
+        self.table.rows.which(|row| row.note.bit(0) & row.line.eq(line)).any()
     }
 
     /// Some line is given back.
@@ -72,23 +49,21 @@ impl Wbt {
     }
 
     /// Enters a write-back; its number and epoch.
-    pub fn send(&self, line: Bits) -> (Bits, Bits) {
-        let (index, epoch) = (self.rows.free_index(), self.fence.sent());
-        self.rows.write(index, &WbtEntry { line, unreg: bool_lit(false) });
-        (index, epoch)
+    pub fn enter(&self, line: Bits) -> (Bits, Bits) {
+        self.table.send(line, |_| lit(0, 1))
     }
 
     /// Enters an UNREG to be sent; its number.
     pub fn reserve(&self, line: Bits) -> Bits {
-        let index = self.rows.free_index();
-        self.rows.write(index, &WbtEntry { line, unreg: bool_lit(true) });
+        let index = self.table.rows.free_index();
+        self.table.rows.write(index, &WriteBack { line, note: lit(1, 1) });
         index
     }
 
     /// A WB_ACK is taken in this cycle.
     pub fn acknowledge(&self, index: Bits, epoch: Bits) {
         self.clear(index);
-        self.fence.acked(epoch);
+        self.table.fence.acked(epoch);
     }
 
     /// An UNREG_ACK is taken in this cycle.
@@ -99,12 +74,13 @@ impl Wbt {
 
     /// Declares what leaves. `released`: an UNREG that is not to be sent, as one bit.
     pub fn finish(&self, released: Bits) {
-        self.fence.finish();
-        let (acks, _) = self.fence.acknowledged();
+        let WriteBacks { rows, fence } = &self.table;
+        fence.finish();
+        let (acks, _) = fence.acknowledged();
         let index = self.cleared.get();
         let gone = index.one_hot(self.n) & self.clears.get().repeat(self.n);
-        self.rows.remove(gone | released);
-        let known = self.rows.valid().bit_at(index) & (self.rows.read(index).unreg ^ acks);
+        rows.remove(gone | released);
+        let known = rows.valid().bit_at(index) & (rows.read(index).note.bit(0) ^ acks);
         let text =
             "an acknowledgement names what is under way: WB_ACK a write-back, UNREG_ACK a line given back";
         assert_always("hlrc_l1_ack_known", !self.clears.get() | known, text);

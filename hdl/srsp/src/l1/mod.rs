@@ -37,38 +37,37 @@
 
 mod aff_cache;
 mod arrays;
-pub(crate) mod drain;
 mod fill;
 pub mod micro;
 mod misses;
 mod observe;
-pub(crate) mod op;
 mod params;
 mod probe_unit;
-pub(crate) mod reply;
 mod stage;
 mod sync_unit;
-pub(crate) mod table;
+mod table;
 mod turn;
-pub(crate) mod wbt;
+mod wbt;
 
 use crate::lr_tbl::{LrParams, LrTbl};
 use crate::msg::{Req, Rsp, RspOp, Wb};
 use crate::pa_tbl::PaTbl;
 use crate::params::Impl;
 use crate::sfifo::Sfifo;
+use crate::write_combining::Shape;
+use crate::write_combining::drain::Drain;
+pub use crate::write_combining::op::Kind;
+use crate::write_combining::reply::Replies;
 use aff_cache::AffCache;
 use arrays::Arrays;
-use drain::Drain;
 use fill::Filler;
 use misses::Misses;
-pub use op::Kind;
 pub use params::{Closes, Inject, L1Params};
 use probe_unit::ProbeUnit;
 pub use probe_unit::{ProbeDoes, ProbeStep, probe_machine, probes};
-use reply::Replies;
 use sync_unit::SyncUnit;
 pub use table::{Access, Leave, LineState, Operate, Part, fills, leaving, machine, operations};
+use turn::Turns;
 use wbt::Wbt;
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
@@ -138,6 +137,7 @@ impl Gate {
 /// State that all parts share.
 struct Core {
     p: L1Params,
+    shape: Shape,
     own: Bits,
     arrays: Arrays,
     misses: Misses,
@@ -158,21 +158,23 @@ struct Core {
 
 impl Core {
     fn new(p: &L1Params) -> Core {
+        let shape = p.shape();
         let words = p.srsp.word_bits();
         let selective = p.system.selective();
         Core {
             p: p.clone(),
+            shape: shape.clone(),
             own: input::<Bits>("own", p.srsp.cu_bits()),
-            arrays: Arrays::new(p),
-            misses: Misses::new(p),
-            wbt: Wbt::new(p),
+            arrays: Arrays::new(&shape),
+            misses: Misses::new(&shape),
+            wbt: Wbt::new(&shape),
             sfifo: Sfifo::new("sfifo", p.sfifo, p.srsp.line_bits()),
             lr: selective.then(|| LrTbl::new(LrParams { entries: p.sfifo, word_bits: words })),
             pa: selective.then(|| PaTbl::new(p.pa, words)),
             aff: p.predicts().then(|| AffCache::new(p)),
-            drain: Drain::new(p.ptr_bits(), ["sync", "probe"]),
-            filler: Filler::new(p),
-            replies: Replies::new(p),
+            drain: Drain::new(shape.ptr_bits(), ["sync", "probe"]),
+            filler: Filler::new(&shape),
+            replies: Replies::new(&shape),
             gate: Gate::new(p),
             sync: SyncUnit::new(p),
             probe: ProbeUnit::new(p),
@@ -215,18 +217,10 @@ pub fn info() -> BlockInfo {
 fn describe(p: &L1Params) {
     doc("Write-combining L1 of one CU: scoped synchronisation, remote scope promotion.");
     param("impl", p.system.word());
-    for (key, value) in [
-        ("size", p.size),
-        ("ways", p.ways),
-        ("latency", p.latency),
-        ("sfifo", p.sfifo),
-        ("pa", p.pa),
-        ("aff", p.aff),
-        ("targets", p.targets),
-        ("sq", p.sq),
-    ] {
-        param(key, value);
-    }
+    p.shape().tell_cache();
+    param("pa", p.pa);
+    param("aff", p.aff);
+    p.shape().tell_queues();
     if p.system == Impl::BrspToken {
         param("closes", p.closes.word());
     }
@@ -235,14 +229,14 @@ fn describe(p: &L1Params) {
     let rsp = in_channel::<Rsp>("rsp", &p.srsp);
     let pack = in_channel::<crate::msg::Pack>("pack", &p.srsp);
     take_responses(&core, &rsp, &pack);
-    let ready = initialise(&core);
-    let turns = turn::Turns::new(&core, ready);
+    let ready = core.arrays.initialise();
+    let turns = Turns::new(&core.shape, || turn::Replay::new(&core.shape), ready);
     let slot = stage::Slot::new(&core, &turns);
     let plan = slot.carry_out();
     turns.choose(&core, &plan);
     core.sync.run(&core);
-    core.drain.finish(&core.sfifo, &core.wbt.fence);
-    core.filler.finish();
+    core.drain.finish(&core.sfifo, &core.wbt.table.fence);
+    core.filler.at.finish("srsp_l1_fill_target", "a FILL has a target");
     core.misses.finish();
     core.wbt.finish(rsp.msg.wbt);
     core.replies.finish();
@@ -259,24 +253,12 @@ fn take_responses(core: &Core, rsp: &InChannel<Rsp>, pack: &InChannel<crate::msg
     let fill = rsp.valid & m.op.is(RspOp::Fill);
     let acked = rsp.valid & m.op.is(RspOp::WbAck);
     let other = rsp.valid & !m.op.is_any(&[RspOp::Fill, RspOp::WbAck]);
-    when(rsp.valid & !(fill & core.filler.valid.get()), || rsp.take());
-    when(fill & !core.filler.valid.get(), || core.filler.take(m));
+    when(rsp.valid & !(fill & core.filler.at.valid.get()), || rsp.take());
+    when(fill & !core.filler.at.valid.get(), || core.filler.take(m));
     when(acked, || core.wbt.acknowledge(m.wbt, m.epoch));
     core.sync.take(&core.p, other, m);
     let text = "a FILL names an open MSHR";
-    assert_always("srsp_l1_fill_open", !fill | core.misses.open.get().bit_at(m.mshr), text);
+    assert_always("srsp_l1_fill_open", !fill | core.misses.all.open.get().bit_at(m.mshr), text);
     when(pack.valid, || pack.take());
     core.sync.pack(core, pack.valid, &pack.msg);
-}
-
-/// After reset writes the ages, one set per cycle; true when done.
-fn initialise(core: &Core) -> Bool {
-    let done = reg::<Bool>("init_done", ());
-    let row = reg::<Bits>("init_row", core.p.set_bits());
-    when(!done.get(), || {
-        core.arrays.clear_ages(row.get());
-        row.set(row.get() + 1);
-        when(row.get().all(), || done.set(true));
-    });
-    done.get()
 }

@@ -1,7 +1,6 @@
 //! Counters (srsp.md section 12) and races that several parts together show (section 7). Observers only: no hardware.
 
 use super::ProbeStep;
-use super::op::Kind;
 use super::params::Closes;
 use super::stage::{Plan, Slot};
 use super::table::{LineState, Operate};
@@ -9,6 +8,7 @@ use super::turn::{Turn, Turns};
 use super::{AddressLock, Core};
 use crate::msg::ProbeOp;
 use crate::params::Impl;
+use crate::write_combining::op::Kind;
 use weft_rtl::prelude::*;
 
 /// Declares all observers.
@@ -23,11 +23,8 @@ pub(super) fn observe(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) 
 
 fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let left = plan.leaves & turns.is(Turn::Cu);
-    let is = |kind: Kind| left & slot.op.kind.is(kind);
-    count("srsp_l1_loads", is(Kind::Load), "plain loads carried out or put into an MSHR");
-    count("srsp_l1_stores", is(Kind::Store), "plain stores");
-    count("srsp_l1_syncs", is(Kind::Sync), "accesses with synchronisation");
-    let does = |action| plan.goes & plan.row.does(action);
+    turns.head.observe("srsp_l1", left, &slot.at.op, ("syncs", "accesses with synchronisation"));
+    let does = |action| plan.does(action);
     count("srsp_l1_hits", does(Operate::Hit) & turns.is(Turn::Cu), "loads answered without a fill");
     count(
         "srsp_l1_misses",
@@ -37,13 +34,11 @@ fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     count("srsp_l1_fetches", does(Operate::Reserve), "lines asked of the L2");
     count("srsp_l1_a1", does(Operate::Perform), "atomics performed here");
     count("srsp_l1_replays", plan.leaves & turns.is(Turn::Replay), "atomics looked up again");
-    count("srsp_l1_pa_hit", plan.queues & plan.route.promoted, "acquires promoted");
-    let looked = plan.leaves & plan.route.wg & slot.op.acquires() & !plan.route.promoted;
+    count("srsp_l1_pa_hit", plan.queues & plan.own.route.promoted, "acquires promoted");
+    let looked = plan.leaves & plan.own.route.wg & slot.at.op.acquires() & !plan.own.route.promoted;
     count("srsp_l1_pa_miss", looked, "acquires at work-group scope that are done here");
-    count("srsp_l1_converted", plan.leaves & plan.route.converted, "remote operations done here");
-    count("srsp_l1_lr_insert", plan.registers, "releases registered");
-    let waits = turns.s1_valid.get();
-    count("srsp_l1_wait_cycles", waits & !left, "cycles in which the request at the head waits");
+    count("srsp_l1_converted", plan.leaves & plan.own.route.converted, "remote operations done here");
+    count("srsp_l1_lr_insert", plan.own.registers, "releases registered");
 }
 
 fn lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
@@ -51,7 +46,7 @@ fn lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let drains = turns.is(Turn::Drain);
     sent("srsp_l1_wb_flush", drains & !core.drain.for_room(), "write-backs of flushes");
     sent("srsp_l1_wb_pop", drains & core.drain.for_room(), "write-backs for room in the sFIFO");
-    sent("srsp_l1_wb_evict", plan.goes & slot.request, "write-backs of victims and of lines that miss");
+    sent("srsp_l1_wb_evict", plan.goes & slot.at.request, "write-backs of victims and of lines that miss");
     sent(
         "srsp_l1_wb_inv",
         turns.is(Turn::Probe) | turns.is(Turn::Sync),
@@ -64,7 +59,7 @@ fn lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     if let Some(found) = slot.lr {
         let died = plan.pops & core.lr.as_ref().map_or(bool_lit(false), |t| t.at(core.sfifo.head()).any());
         count("srsp_l1_lr_popped", died, "releases whose place was popped");
-        count("srsp_l1_lr_update", plan.registers & found.hit, "of the releases registered: again");
+        count("srsp_l1_lr_update", plan.own.registers & found.hit, "of the releases registered: again");
         cover(
             "srsp.race.lr_overflow",
             died & core.drain.for_room(),
@@ -75,18 +70,18 @@ fn lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
 
 fn gate(core: &Core, turns: &Turns, plan: &Plan) {
     let gate = &core.gate;
-    let waits = turns.s1_valid.get() | turns.req.valid;
+    let waits = turns.head.some();
     count("srsp_l1_gate_own", gate.own.get(), "cycles in which the gate is closed for an own operation");
     count("srsp_l1_gate_pa", gate.pa.get(), "cycles in which it is closed for want of a PA entry");
     // A lock that leaves the gate open costs what waits for it.
     let locked = match &gate.lock {
         Some(lock) if lock.closes == Closes::All => lock.held.get(),
-        _ => plan.waits.barred,
+        _ => plan.own.barred,
     };
     let text = "cycles in which it is closed, or a request waits, for another CU's remote operation";
     count("srsp_l1_gate_others", locked | gate.all.get(), text);
     let text = "cycles in which a request waits for the gate";
-    count("srsp_l1_gate_waits", (waits & !gate.open()) | plan.waits.barred, text);
+    count("srsp_l1_gate_waits", (waits & !gate.open()) | plan.own.barred, text);
 }
 
 fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
@@ -94,19 +89,19 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let performs = plan.goes & plan.row.does(Operate::Perform);
     race(
         "cas_fails_here",
-        performs & !plan.wrote & slot.op.op.is(crate::msg::SyncOp::Cas),
+        performs & !plan.wrote & slot.at.op.op.is(crate::msg::SyncOp::Cas),
         "a compare-and-swap fails here: nothing is dirty, nothing registered",
     );
-    race("held_line", plan.waits.held, "a request finds its line held by the own operation at the L2");
+    race("held_line", plan.own.held, "a request finds its line held by the own operation at the L2");
     race("miss_behind_wb", plan.waits.acked, "a miss waits for the write-back of its line");
     race(
         "store_in_wb",
-        plan.pushes & core.wbt.has(slot.op.line),
+        plan.pushes & core.wbt.table.has(slot.at.op.line),
         "a line becomes dirty again while its write-back is under way",
     );
     race(
         "gate_in_slot",
-        turns.is(Turn::Cu) & turns.s1_valid.get() & !core.gate.open(),
+        turns.is(Turn::Cu) & turns.head.valid.get() & !core.gate.open(),
         "the gate closes between the choice of a slot and the slot",
     );
     race(
@@ -124,12 +119,12 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     if core.p.system.selective() {
         race(
             "replay_promoted",
-            plan.queues & turns.is(Turn::Replay) & plan.route.promoted,
+            plan.queues & turns.is(Turn::Replay) & plan.own.route.promoted,
             "an acquire that waited for a fill finds its address in the PA-TBL afterwards",
         );
     }
     if core.p.system.locks_lines() {
-        let busy = core.sync.runs.get() & core.gate.own.get();
+        let busy = core.sync.steps.runs.get() & core.gate.own.get();
         race(
             "owner_stores",
             plan.pushes & !busy & core.probe.step.get().is(ProbeStep::Flush),
@@ -146,7 +141,7 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     if core.p.system == Impl::SrspOpt {
         race(
             "converted",
-            plan.leaves & plan.route.converted,
+            plan.leaves & plan.own.route.converted,
             "a remote operation finds its address in the own LR-TBL",
         );
     }
@@ -159,8 +154,8 @@ fn locked(core: &Core, turns: &Turns, (slot, plan): (&Slot<'_>, &Plan), lock: &A
         return;
     }
     let lock = lock.held.get();
-    race("lock_bars", plan.waits.barred, "an operation waits for a broadcast's lock");
-    let plain = slot.op.kind.is_any(&[Kind::Load, Kind::Store]);
+    race("lock_bars", plan.own.barred, "an operation waits for a broadcast's lock");
+    let plain = slot.at.op.kind.is_any(&[Kind::Load, Kind::Store]);
     race("lock_passed", plan.goes & lock & plain, "a plain access goes on under a broadcast's lock");
     let unlocks = turns.is(Turn::Probe) & core.probe.step.get().is(ProbeStep::Look);
     let unlocks = unlocks & core.probe.probe.msg.op.is(ProbeOp::InvUnlock) & core.sfifo.some();
@@ -180,7 +175,7 @@ fn encounters(core: &Core, turns: &Turns) {
     race("two_remotes", looks & remote & core.sync.same_word(m.addr), "two remote operations on one address");
     let other = looks & remote & core.sync.line(&core.p).ne(core.p.srsp.line_of(m.addr));
     race("remotes_apart", other & core.gate.own.get(), "two remote operations on two lines, both under way");
-    let entries = core.misses.of_line(core.sync.line(&core.p)) & core.misses.open.get();
+    let entries = core.misses.of_line(core.sync.line(&core.p)) & core.misses.all.open.get();
     race(
         "own_fill_behind_lock",
         remote & entries.any(),
@@ -196,14 +191,14 @@ fn promotions(core: &Core, turns: &Turns, slot: &Slot<'_>) {
     let (inv, flush) = (looks & m.op.is(ProbeOp::SelInv), looks & m.op.is(ProbeOp::SelFlush));
     let text = "SEL_INV comes between a promoted acquire's atomic at the L2 and its invalidation";
     race("inv_before_drop", inv & core.sync.between_atomic_and_drop(), text);
-    let dirty = slot.found.state.is_any(&[LineState::D, LineState::W]);
+    let dirty = slot.at.found.state.is_any(&[LineState::D, LineState::W]);
     race(
         "inv_of_dirty",
         inv & dirty,
         "SEL_INV finds the line dirty: it is written back before the release is stored",
     );
     if let (Some(lr), Some(pa)) = (&core.lr, &core.pa) {
-        let words = core.p.offset_bits() - 2;
+        let words = core.shape.offset_bits() - 2;
         let word = m.addr.slice(2, core.p.srsp.word_bits());
         race(
             "shared_line",

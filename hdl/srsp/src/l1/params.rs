@@ -1,8 +1,8 @@
 //! Parameters of the L1.
 
-use crate::params::{Impl, Srsp, srsp_from, srsp_params};
+use crate::params::{Impl, Srsp, srsp_params};
+use crate::write_combining::shape::{Shape, cache_infos, check, info, queue_infos, value, within, word};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
-use weft_rtl::bv::bits_for;
 
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -52,13 +52,11 @@ impl Inject {
 
     /// Its word.
     pub fn word(self) -> &'static str {
-        Inject::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
+        word(Inject::WORDS, self)
     }
 
     fn from_set(set: &ParamSet) -> Result<Inject, BlockError> {
-        let text = set.text("inject");
-        let found = Inject::WORDS.iter().find(|w| w.1 == text);
-        found.map(|w| w.0).ok_or_else(|| set.illegal("inject", "it is not known"))
+        value(Inject::WORDS, set, "inject")
     }
 }
 
@@ -84,13 +82,11 @@ impl Closes {
 
     /// Its word.
     pub fn word(self) -> &'static str {
-        Closes::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
+        word(Closes::WORDS, self)
     }
 
     fn from_set(set: &ParamSet) -> Result<Closes, BlockError> {
-        let text = set.text("closes");
-        let found = Closes::WORDS.iter().find(|w| w.1 == text);
-        found.map(|w| w.0).ok_or_else(|| set.illegal("closes", "it is not known"))
+        value(Closes::WORDS, set, "closes")
     }
 }
 
@@ -126,53 +122,20 @@ pub struct L1Params {
 impl L1Params {
     /// The published L1: 16 KB in 16 ways, 4 cycles.
     pub fn published(srsp: Srsp, system: Impl) -> L1Params {
-        L1Params {
-            srsp,
-            system,
-            size: 16 << 10,
-            ways: 16,
-            latency: 4,
-            sfifo: 16,
-            pa: 16,
-            aff: 64,
-            targets: 8,
-            sq: 8,
-            closes: Closes::Line,
-            inject: Inject::None,
-        }
+        let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::published(srsp);
+        let (pa, aff, closes, inject) = (16, 64, Closes::Line, Inject::None);
+        L1Params { srsp, system, size, ways, latency, sfifo, pa, aff, targets, sq, closes, inject }
     }
 
-    /// Sets.
-    pub fn sets(&self) -> u32 {
-        self.size / (self.srsp.line * self.ways)
-    }
-    /// Width of a set number.
-    pub fn set_bits(&self) -> u32 {
-        bits_for(u64::from(self.sets()))
-    }
-    /// Width of a tag.
-    pub fn tag_bits(&self) -> u32 {
-        self.srsp.line_bits() - self.set_bits()
-    }
-    /// Width of a way number.
-    pub fn way_bits(&self) -> u32 {
-        bits_for(u64::from(self.ways))
-    }
-    /// Width of an sFIFO index: the paper's `s`.
-    pub fn ptr_bits(&self) -> u32 {
-        bits_for(u64::from(self.sfifo))
-    }
-    /// Width of a target's number.
-    pub fn target_bits(&self) -> u32 {
-        bits_for(u64::from(self.targets))
-    }
-    /// Width of a byte offset in a line.
-    pub fn offset_bits(&self) -> u32 {
-        self.srsp.line.trailing_zeros()
-    }
     /// The predictor is there.
     pub fn predicts(&self) -> bool {
         self.system == Impl::SrspOpt && self.aff > 0
+    }
+
+    /// Sizes and widths.
+    pub fn shape(&self) -> Shape {
+        let L1Params { size, ways, latency, sfifo, targets, sq, .. } = *self;
+        Shape { srsp: self.srsp.clone(), size, ways, latency, sfifo, targets, sq }
     }
 
     /// Module name, unique per parameters.
@@ -181,14 +144,10 @@ impl L1Params {
         let locked =
             if self.system == Impl::BrspToken { format!("_{}", self.closes.word()) } else { String::new() };
         format!(
-            "srsp_l1_{}{}_{}_s{}_w{}_d{}_f{}_p{}_a{}_t{}_q{}_{}",
+            "srsp_l1_{}{}_{}_p{}_a{}_t{}_q{}_{}",
             self.system.word().replace('-', "_"),
             locked,
-            self.srsp.tag(),
-            self.size,
-            self.ways,
-            self.latency,
-            self.sfifo,
+            self.shape().tag(),
             self.pa,
             self.aff,
             self.targets,
@@ -202,31 +161,11 @@ impl L1Params {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        let check = |good: bool, key: &str, value: u32, problem: &str, legal: &str| {
-            if good {
-                return Ok(());
-            }
-            let (key, value, problem, legal) = (key.into(), value.to_string(), problem.into(), legal.into());
-            Err(BlockError::Illegal { block: "srsp-l1".into(), key, value, problem, legal })
-        };
-        let outside = "it lies outside";
-        let ways = self.ways.is_power_of_two() && (2..=32).contains(&self.ways);
-        check(ways, "ways", self.ways, "it is no supported number of ways", "2, 4, 8, 16, 32")?;
-        let sets = self.size.is_multiple_of(self.srsp.line * self.ways) && self.sets().is_power_of_two();
-        check(
-            sets && (2..=1024).contains(&self.sets()),
-            "size",
-            self.size,
-            "size / (ways * line) is no power of two from 2 to 1024",
-            "ways * line * 2^k, k in 1..10",
-        )?;
-        check((2..=64).contains(&self.latency), "latency", self.latency, outside, "2..64")?;
-        check((2..=256).contains(&self.sfifo), "sfifo", self.sfifo, outside, "2..256")?;
-        check((1..=256).contains(&self.pa), "pa", self.pa, outside, "1..256")?;
+        let of = "srsp-l1";
+        self.shape().validate(of)?;
+        within(of, ("pa", self.pa), (1, 256))?;
         let aff = self.aff == 0 || (self.aff.is_power_of_two() && (8..=1024).contains(&self.aff));
-        check(aff, "aff", self.aff, "it is no supported size", "0, or a power of two, 8..1024")?;
-        check((1..=64).contains(&self.targets), "targets", self.targets, outside, "1..64")?;
-        check((1..=64).contains(&self.sq), "sq", self.sq, outside, "1..64")
+        check(of, aff, ("aff", self.aff), ("it is no supported size", "0, or a power of two, 8..1024"))
     }
 
     /// Reads the parameters of the command line.
@@ -235,20 +174,12 @@ impl L1Params {
     /// A value that is no number, not known or illegal.
     pub fn from_set(set: &ParamSet) -> Result<L1Params, BlockError> {
         let number = |key, lo, hi| set.within(key, lo, hi).map(|v| v as u32);
-        let params = L1Params {
-            srsp: srsp_from(set)?,
-            system: Impl::from_set(set)?,
-            size: number("size", 128, 1 << 22)?,
-            ways: number("ways", 2, 32)?,
-            latency: number("latency", 2, 64)?,
-            sfifo: number("sfifo", 2, 256)?,
-            pa: number("pa", 1, 256)?,
-            aff: number("aff", 0, 1024)?,
-            targets: number("targets", 1, 64)?,
-            sq: number("sq", 1, 64)?,
-            closes: Closes::from_set(set)?,
-            inject: Inject::from_set(set)?,
-        };
+        let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::from_set(set)?;
+        let system = Impl::from_set(set)?;
+        let (pa, aff) = (number("pa", 1, 256)?, number("aff", 0, 1024)?);
+        let (closes, inject) = (Closes::from_set(set)?, Inject::from_set(set)?);
+        let params =
+            L1Params { srsp, system, size, ways, latency, sfifo, pa, aff, targets, sq, closes, inject };
         params.validate()?;
         Ok(params)
     }
@@ -256,17 +187,16 @@ impl L1Params {
 
 /// The parameters with their defaults.
 pub fn infos() -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
-    let mut list = vec![
-        info("impl", "srsp", "base, brsp, brsp-token, srsp, srsp-opt", "which system it is"),
-        info("size", "16K", "ways * line * 2^k, k in 1..10", "bytes of data"),
-        info("ways", "16", "2, 4, 8, 16, 32", "ways of a set"),
-        info("latency", "4", "2..64", "cycles from the slot of an operation to its answer"),
+    let systems = "base, brsp, brsp-token, srsp, srsp-opt";
+    let mut list = vec![info("impl", "srsp", systems, "which system it is")];
+    list.extend(cache_infos());
+    list.extend([
         info("sfifo", "16", "2..256", "entries of the sFIFO and of the LR-TBL"),
         info("pa", "16", "1..256", "entries of the PA-TBL"),
         info("aff", "64", "0, or a power of two, 8..1024", "entries of the predictor of srsp-opt, 0: off"),
-        info("targets", "8", "1..64", "operations that wait for one line"),
-        info("sq", "8", "1..64", "operations of several steps that wait behind the one at work"),
+    ]);
+    list.extend(queue_infos());
+    list.extend([
         info(
             "closes",
             "line",
@@ -279,7 +209,7 @@ pub fn infos() -> Vec<ParamInfo> {
             "none, pa-dropped, flush-short, early-pack, no-miss-fence, no-replay, no-noinst, open-gate, open-lock, early-release, keeps-copies, early-unlock",
             "fault put in on purpose, for simulation",
         ),
-    ];
+    ]);
     list.extend(srsp_params());
     list
 }

@@ -211,7 +211,7 @@ impl ProbeUnit {
         let m = &self.probe.msg;
         let early = bool_lit(core.p.inject == Inject::EarlyPack) & m.op.is(ProbeOp::SelFlush);
         let flushed = core.drain.probe.done.get() | early;
-        let settled = !core.wbt.has(core.p.srsp.line_of(m.addr));
+        let settled = !core.wbt.table.has(core.p.srsp.line_of(m.addr));
         let slot = here & (self.at(ProbeStep::Look) | self.at(ProbeStep::Drop));
         let done = slot
             | (self.at(ProbeStep::Flush) & flushed)
@@ -343,11 +343,11 @@ impl ProbeUnit {
             count("srsp_l1_pa_duplicate", does(ProbeDoes::Insert) & found.hit, "addresses that were there");
             count("srsp_l1_pa_full", does(ProbeDoes::ClosePa), "invalidations for want of a PA entry");
         }
-        let own = core.gate.own.get() & core.sync.runs.get();
+        let own = core.gate.own.get() & core.sync.steps.runs.get();
         let text = "a probe is served while the own gate is closed for an own operation";
         if core.p.system != Impl::Base {
             cover("srsp.race.probe_gate_closed", does(ProbeDoes::Pack) & own, text);
-            let same = core.sync.runs.get() & core.sync.line(&core.p).eq(core.p.srsp.line_of(m.addr));
+            let same = core.sync.steps.runs.get() & core.sync.line(&core.p).eq(core.p.srsp.line_of(m.addr));
             let text = "a probe comes for the line of the own operation at work";
             if core.p.system.locks_lines() {
                 cover("srsp.race.probe_own_line", does(ProbeDoes::Inv) & same, text);

@@ -13,9 +13,10 @@
 
 use super::Core;
 use super::micro::{Micro, Program, Rom};
-use super::op::{Op, place};
 use super::params::{Inject, L1Params};
 use crate::msg::{Atomic, Cast, Pack, Probe, ProbeOp, Req, ReqOp, Rsp, RspOp, SyncOp, Wb, WbOp};
+use crate::write_combining::op::{Kind, Op, place};
+use crate::write_combining::steps::Steps;
 use weft_blocks::common::fifo::Fifo;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
@@ -39,10 +40,7 @@ pub(super) struct Job {
 /// The unit.
 pub(super) struct SyncUnit {
     rom: Rom,
-    pub queue: Fifo<Job>,
-    pub runs: Reg<Bool>,
-    pc: Reg<Bits>,
-    issued: Reg<Bool>,
+    pub steps: Steps<Job, Micro>,
     got: Reg<Bool>,
     holds: Reg<Bool>,
     wrote: Reg<Bool>,
@@ -54,8 +52,6 @@ pub(super) struct SyncUnit {
     any_hit: Reg<Bool>,
     predicted: Option<(Reg<Bool>, Reg<Bits>)>,
     cast: OutChannel<Cast>,
-    pub step: Enum<Micro>,
-    advance: Wire<Bool>,
 }
 
 impl SyncUnit {
@@ -65,12 +61,10 @@ impl SyncUnit {
         let runs = reg::<Bool>("sync_runs", ());
         let step = rom.step(pc.get()).named("sync_step");
         let banks = bits_for(u64::from(p.srsp.banks) + 1);
+        let queue = Fifo::new("sq", p.sq + 1, p);
+        let issued = reg::<Bool>("sync_issued", ());
         SyncUnit {
             rom,
-            queue: Fifo::new("sq", p.sq + 1, p),
-            runs,
-            pc,
-            issued: reg::<Bool>("sync_issued", ()),
             got: reg::<Bool>("sync_got", ()),
             holds: reg::<Bool>("sync_holds", ()),
             wrote: reg::<Bool>("sync_wrote", ()),
@@ -84,18 +78,17 @@ impl SyncUnit {
                 .predicts()
                 .then(|| (reg::<Bool>("sf_predicted", ()), reg::<Bits>("sf_to", p.srsp.cu_bits()))),
             cast: out_channel::<Cast>("probe_out", &p.srsp),
-            step,
-            advance: wire_or::<Bool>("sync_advances", (), false),
+            steps: Steps { queue, runs, pc, issued, step, advance: wire_or("sync_advances", (), false) },
         }
     }
 
     fn is(&self, steps: &[Micro]) -> Bool {
-        self.runs.get() & self.step.is_any(steps)
+        self.steps.is(steps)
     }
 
     /// Line of the operation at work.
     pub fn line(&self, p: &L1Params) -> Bits {
-        p.srsp.line_of(self.queue.head.atomic.addr)
+        p.srsp.line_of(self.steps.queue.head.atomic.addr)
     }
 
     /// Nobody may touch a line now.
@@ -105,40 +98,40 @@ impl SyncUnit {
 
     /// A remote operation is at work.
     pub fn remote(&self) -> Bool {
-        self.runs.get() & self.queue.head.program.is_any(&Program::REMOTE)
+        self.steps.runs.get() & self.steps.queue.head.program.is_any(&Program::REMOTE)
     }
 
     /// The operation at work is on this address.
     pub fn same_word(&self, addr: Bits) -> Bool {
-        self.runs.get() & self.queue.head.atomic.addr.eq(addr)
+        self.steps.runs.get() & self.steps.queue.head.atomic.addr.eq(addr)
     }
 
     /// A promoted acquire has done its atomic at the L2 and not yet dropped the lines here.
     pub fn between_atomic_and_drop(&self) -> Bool {
-        let promoted = self.queue.head.program.is_any(&[Program::PromotedAcq, Program::PromotedAr]);
+        let promoted = self.steps.queue.head.program.is_any(&[Program::PromotedAcq, Program::PromotedAr]);
         self.is(&[Micro::Close, Micro::Flush, Micro::Drop]) & promoted & self.holds.get()
     }
 
     /// Puts an operation into the queue.
     pub fn push(&self, program: Enum<Program>, op: &Op) {
-        let ack = op.op.is(SyncOp::St) | !op.kind.is(super::op::Kind::Sync);
-        let mask = mux(op.kind.is(super::op::Kind::Sync), op.mask, lit_bv(Bv::zero(op.mask.width())));
-        self.queue.push(&Job { program, atomic: op.atomic(), mask, ack, id: op.id });
+        let ack = op.op.is(SyncOp::St) | !op.kind.is(Kind::Sync);
+        let mask = mux(op.kind.is(Kind::Sync), op.mask, lit_bv(Bv::zero(op.mask.width())));
+        self.steps.queue.push(&Job { program, atomic: op.atomic(), mask, ack, id: op.id });
     }
 
     /// The step changes the own line.
     pub fn needs_inv(&self) -> Bool {
-        self.is(&[Micro::OwnLine]) & !self.issued.get()
+        self.is(&[Micro::OwnLine]) & !self.steps.issued.get()
     }
 
     fn needs_req(&self, p: &L1Params) -> Bool {
-        let one = self.is(&[Micro::Atm, Micro::AtmSys, Micro::Lock, Micro::Token]) & !self.issued.get();
+        let one = self.is(&[Micro::Atm, Micro::AtmSys, Micro::Lock, Micro::Token]) & !self.steps.issued.get();
         let all = self.is(&[Micro::SysFlush, Micro::SysInv]) & self.told.get().ne(u64::from(p.srsp.banks));
         one | all
     }
 
     fn needs_wb(&self) -> Bool {
-        let op = self.is(&[Micro::RemOp, Micro::RemKeep]) & !self.issued.get();
+        let op = self.is(&[Micro::RemOp, Micro::RemKeep]) & !self.steps.issued.get();
         op | (self.is(&[Micro::Unlock]) & self.wrote.get()) | self.is(&[Micro::TokenRel])
     }
 
@@ -156,35 +149,34 @@ impl SyncUnit {
     /// A slot of the unit; `inv_goes` says that the own line can leave. True when lines are dropped.
     pub fn slot(&self, core: &Core, here: Bool, inv_goes: Bool) {
         when(here & self.needs_inv() & inv_goes, || {
-            self.issued.set(true);
+            self.steps.issued.set(true);
             self.holds.set(true);
         });
         when(here & self.needs_req(&core.p) & core.req.free, || {
             core.req.send(&self.request(core));
-            self.issued.set(true);
+            self.steps.issued.set(true);
             when(self.is(&[Micro::SysFlush, Micro::SysInv]), || self.told.set(self.told.get() + 1));
         });
         when(here & self.needs_wb() & core.wb.free, || {
             core.wb.send(&self.message(core));
-            self.issued.set(true);
-            when(self.is(&[Micro::Unlock, Micro::TokenRel]), || self.advance.set(true));
+            self.steps.issued.set(true);
+            when(self.is(&[Micro::Unlock, Micro::TokenRel]), || self.steps.go_on());
         });
         when(here & self.needs_drop(), || {
             match core.p.inject {
                 Inject::KeepsCopies => {
-                    when(self.step.is(Micro::Forget), || core.drop_all());
+                    when(self.steps.step.is(Micro::Forget), || core.drop_all());
                 }
                 _ => core.drop_all(),
             }
-            self.advance.set(true);
+            self.steps.go_on();
             if let Some(aff) = &core.aff {
                 when(self.is(&[Micro::Forget]), || aff.clear());
             }
         });
         when(here & self.is(&[Micro::Reply]) & core.replies.room(), || {
             core.replies.send(&self.answer(&core.p));
-            self.queue.pop();
-            self.runs.set(false);
+            self.steps.end();
             self.holds.set(false);
         });
     }
@@ -197,31 +189,31 @@ impl SyncUnit {
     fn request(&self, core: &Core) -> Req {
         let p = &core.p.srsp;
         let kind = |op: ReqOp| enum_lit(op);
-        let op = mux(self.step.is(Micro::Lock), kind(ReqOp::RemLock), kind(ReqOp::Atm));
-        let op = mux(self.step.is(Micro::Token), kind(ReqOp::Token), op);
-        let op = mux(self.step.is(Micro::SysFlush), kind(ReqOp::SysFlush), op);
-        let op = mux(self.step.is(Micro::SysInv), kind(ReqOp::SysInv), op);
+        let op = mux(self.steps.step.is(Micro::Lock), kind(ReqOp::RemLock), kind(ReqOp::Atm));
+        let op = mux(self.steps.step.is(Micro::Token), kind(ReqOp::Token), op);
+        let op = mux(self.steps.step.is(Micro::SysFlush), kind(ReqOp::SysFlush), op);
+        let op = mux(self.steps.step.is(Micro::SysInv), kind(ReqOp::SysInv), op);
         // What is for a bank and not for an address has an address of that bank.
         let bank = cat(&[self.told.get(), lit(0, p.line.trailing_zeros())]).zext(p.addr_bits);
-        let to_bank = self.step.is_any(&[Micro::SysFlush, Micro::SysInv, Micro::Token]);
-        let mut atomic = self.queue.head.atomic;
+        let to_bank = self.steps.step.is_any(&[Micro::SysFlush, Micro::SysInv, Micro::Token]);
+        let mut atomic = self.steps.queue.head.atomic;
         atomic.addr = mux(to_bank, bank, atomic.addr);
-        let sys = self.step.is(Micro::AtmSys);
+        let sys = self.steps.step.is(Micro::AtmSys);
         Req { op, src: core.own, mshr: lit(0, p.mshr_bits()), sys, atomic }
     }
 
     fn message(&self, core: &Core) -> Wb {
         let p = &core.p.srsp;
         let kind = |op: WbOp| enum_lit(op);
-        let op = mux(self.step.is(Micro::Unlock), kind(WbOp::RemUnlock), kind(WbOp::RemOp));
-        let token = self.step.is(Micro::TokenRel);
-        let mut atomic = self.queue.head.atomic;
+        let op = mux(self.steps.step.is(Micro::Unlock), kind(WbOp::RemUnlock), kind(WbOp::RemOp));
+        let token = self.steps.step.is(Micro::TokenRel);
+        let mut atomic = self.steps.queue.head.atomic;
         atomic.addr = mux(token, lit(0, p.addr_bits), atomic.addr);
         Wb {
             op: mux(token, kind(WbOp::TokenRel), op),
             src: core.own,
             atomic,
-            keep: self.step.is(Micro::RemKeep),
+            keep: self.steps.step.is(Micro::RemKeep),
             has: bool_lit(false),
             wbt: lit(0, p.wbt_bits()),
             epoch: lit(0, 1),
@@ -231,7 +223,7 @@ impl SyncUnit {
     }
 
     fn answer(&self, p: &L1Params) -> CuRsp {
-        let job = &self.queue.head;
+        let job = &self.steps.queue.head;
         CuRsp {
             id: job.id,
             kind: mux(job.ack, lit(1, 2), lit(0, 2)),
@@ -263,7 +255,7 @@ impl SyncUnit {
         let expected: Vec<Bool> = pairs.iter().map(|(op, steps)| m.op.is(*op) & self.is(steps)).collect();
         let text = "a response of the L2 is one that the step at work waits for";
         let once = !self.got.get() | m.op.is(RspOp::SysAck);
-        let fine = any_of(&expected) & self.issued.get() & once;
+        let fine = any_of(&expected) & self.steps.issued.get() & once;
         assert_always("srsp_l1_answer_expected", !here | fine, text);
         let over = here & m.op.is(RspOp::SysAck) & self.acks.get().eq(u64::from(p.srsp.banks));
         assert_always("srsp_l1_sys_acks", !over, "a bank answers a command of system scope once");
@@ -276,7 +268,7 @@ impl SyncUnit {
             when(m.hit, || self.any_hit.set(true));
         });
         if let Some(aff) = &core.aff {
-            when(here & m.hit, || aff.learn(self.queue.head.atomic.addr, m.src));
+            when(here & m.hit, || aff.learn(self.steps.queue.head.atomic.addr, m.src));
         }
         let text = "no more PACKs come than L1s were asked";
         assert_always("srsp_l1_pack_due", !here | self.due.get().any(), text);
@@ -285,53 +277,46 @@ impl SyncUnit {
 
     /// Declares the steps beside slots.
     pub fn run(&self, core: &Core) {
-        let idle = !self.runs.get() & self.queue.valid;
-        when(idle, || {
-            self.runs.set(true);
-            self.pc.set(self.rom.start(self.queue.head.program));
+        when(self.steps.begins(), || {
+            self.steps.runs.set(true);
+            self.steps.pc.set(self.rom.start(self.steps.queue.head.program));
             self.wrote.set(true);
             self.from_l2.set(true);
             self.begin();
         });
         self.local_steps(core);
         self.casts(core);
-        when(self.advance.get(), || {
-            self.pc.set(self.pc.get() + 1);
-            self.begin();
-        });
+        self.steps.finish(|| self.begin());
         let gate = self.is(&[Micro::Drop, Micro::Forget]) & !core.gate.own.get();
         let faulty = bool_lit(core.p.inject == Inject::OpenGate);
         assert_always("srsp_l1_drop_closed", !gate | faulty, "lines are dropped while the gate is closed");
     }
 
     fn begin(&self) {
-        self.issued.set(false);
+        self.steps.issued.set(false);
         self.got.set(false);
         self.told.set(lit(0, self.told.width()));
         self.acks.set(lit(0, self.acks.width()));
     }
 
     fn local_steps(&self, core: &Core) {
-        let goes = |steps: &[Micro], cond: Bool| when(self.is(steps) & cond, || self.advance.set(true));
-        let remote = self.queue.head.program.is_any(&Program::REMOTE);
+        let goes = |steps: &[Micro], cond: Bool| self.steps.goes(steps, cond);
+        let remote = self.steps.queue.head.program.is_any(&Program::REMOTE);
         let stays = if core.p.inject == Inject::OpenGate { remote } else { bool_lit(false) };
         when(self.is(&[Micro::Close]), || core.gate.own.set(!stays));
         when(self.is(&[Micro::Open]), || core.gate.own.set(false));
         goes(&[Micro::Close, Micro::Open], bool_lit(true));
-        let flushed = self.issued.get() & core.drain.sync.done.get();
+        let flushed = self.steps.issued.get() & core.drain.sync.done.get();
         let (flushes, flushed) = match core.p.inject {
             Inject::EarlyRelease => {
-                let early = self.queue.head.program.is_any(&Program::RELEASES);
+                let early = self.steps.queue.head.program.is_any(&Program::RELEASES);
                 (self.is(&[Micro::Flush]) & !early, flushed | early)
             }
             _ => (self.is(&[Micro::Flush]), flushed),
         };
-        when(flushes & !self.issued.get(), || {
-            core.drain.flush_all(&core.drain.sync, &core.sfifo);
-            self.issued.set(true);
-        });
+        self.steps.flush(flushes, &core.drain, &core.sfifo);
         goes(&[Micro::Flush], flushed);
-        goes(&[Micro::OwnLine], self.issued.get() & !core.wbt.has(self.line(&core.p)));
+        goes(&[Micro::OwnLine], self.steps.issued.get() & !core.wbt.table.has(self.line(&core.p)));
         let answered = [Micro::Atm, Micro::AtmSys, Micro::Lock, Micro::Token, Micro::RemOp, Micro::RemKeep];
         goes(&answered, self.got.get());
         goes(&[Micro::Unlock], !self.wrote.get());
@@ -349,14 +334,15 @@ impl SyncUnit {
             (Micro::CastFlushAll, ProbeOp::FlushAll),
         ];
         let first = enum_lit(ProbeOp::SelFlush);
-        let kind = all.iter().fold(first, |rest, (step, op)| mux(self.step.is(*step), enum_lit(*op), rest));
+        let kind =
+            all.iter().fold(first, |rest, (step, op)| mux(self.steps.step.is(*step), enum_lit(*op), rest));
         let invalidates = self.is(&[Micro::CastInv, Micro::CastAll]);
         let skips = (invalidates & !self.wrote.get()) | bool_lit(p.cus == 1);
         let casting = self.is(&all.map(|pair| pair.0));
         let (to_one, one) = self.predict(core);
         let width = self.due.width();
         when(casting & (skips | self.cast.free), || {
-            self.advance.set(true);
+            self.steps.go_on();
             self.any_hit.set(false);
             when(!skips, || {
                 let dst = mux(to_one, one.one_hot(p.cus), !core.own.one_hot(p.cus));
@@ -370,7 +356,7 @@ impl SyncUnit {
         });
         let done = self.is(&[Micro::Collect]) & self.due.get().none();
         let again = self.ask_others(core, done);
-        when(done & !again, || self.advance.set(true));
+        when(done & !again, || self.steps.go_on());
         if let Some((predicted, _)) = &self.predicted {
             let right = done & predicted.get() & self.any_hit.get();
             count("srsp_l1_aff_correct", right, "predictions that were right");
@@ -381,14 +367,14 @@ impl SyncUnit {
     }
 
     fn cast_of(&self, core: &Core, op: Enum<ProbeOp>, dst: Bits) -> Cast {
-        Cast { probe: Probe { op, addr: self.queue.head.atomic.addr, req: core.own }, dst }
+        Cast { probe: Probe { op, addr: self.steps.queue.head.atomic.addr, req: core.own }, dst }
     }
 
     /// Whether a SEL_FLUSH goes to one L1 only, and to which.
     fn predict(&self, core: &Core) -> (Bool, Bits) {
         let Some(aff) = &core.aff else { return (bool_lit(false), lit(0, core.p.srsp.cu_bits())) };
-        let (hit, cu) = aff.look(self.queue.head.atomic.addr);
-        (self.step.is(Micro::CastFlush) & hit & cu.ne(core.own), cu)
+        let (hit, cu) = aff.look(self.steps.queue.head.atomic.addr);
+        (self.steps.step.is(Micro::CastFlush) & hit & cu.ne(core.own), cu)
     }
 
     /// A predicted L1 had no release of the address: the others are asked. True while that is to be done.
@@ -413,7 +399,7 @@ impl SyncUnit {
     /// Flushes and invalidations by what they are for.
     fn causes(&self, core: &Core, here: Bool) {
         use Program::*;
-        let flushes = self.is(&[Micro::Flush]) & !self.issued.get();
+        let flushes = self.is(&[Micro::Flush]) & !self.steps.issued.get();
         let drops = self.drops(here);
         let releases = [RelCmp, ArCmp, RelSys, ArSys, PromotedAr, FenceRelCmp, FenceRelSys];
         let acquires = [AcqCmp, AcqSys, FenceAcqCmp, FenceAcqSys];
@@ -438,31 +424,22 @@ impl SyncUnit {
             let known: Vec<Program> =
                 programs.iter().copied().filter(|q| self.rom.has(core.p.system, *q)).collect();
             if !known.is_empty() {
-                count(&format!("srsp_l1_{name}"), cond & self.queue.head.program.is_any(&known), text);
+                count(&format!("srsp_l1_{name}"), cond & self.steps.queue.head.program.is_any(&known), text);
             }
         }
     }
 
     /// Counters of the unit.
     pub fn observe(&self, core: &Core, here: Bool) {
-        let begins = !self.runs.get() & self.queue.valid;
         let ends = here & self.is(&[Micro::Reply]) & core.replies.room();
         for program in Program::ALL.into_iter().filter(|q| self.rom.has(core.p.system, *q)) {
-            let name = program.name().to_lowercase();
-            let mine = self.queue.head.program.is(program);
-            let text = format!("{} is carried out to its end", program.name());
-            cover(&format!("srsp.op.{}", program.name()), ends & mine, &text);
-            count(&format!("srsp_l1_op_{name}"), begins & mine, "operations begun");
-            count(
-                &format!("srsp_l1_op_{name}_cycles"),
-                self.runs.get() & mine,
-                "cycles from begin to answer",
-            );
+            let mine = self.steps.queue.head.program.is(program);
+            let names = ("srsp.op", "srsp_l1");
+            self.steps.observe(names, &program.name(), [mine, ends], "cycles from begin to answer");
         }
         self.causes(core, here);
         count("srsp_l1_a2", here & self.is(&[Micro::Atm]) & core.req.free, "atomics sent to the L2");
-        let waits = self.runs.get() & self.queue.count.zext(16).gt(1);
-        count("srsp_l1_sq_waits", waits, "cycles in which an operation waits for another one");
+        self.steps.count_waits("srsp_l1");
         if core.p.system != crate::params::Impl::Base {
             let failed = self.is(&[Micro::Unlock]) & !self.wrote.get();
             if core.p.system.locks_lines() {

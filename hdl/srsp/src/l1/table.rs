@@ -10,6 +10,7 @@
 //!
 //! A slot carries one row out as a whole, or waits and changes nothing.
 
+pub use crate::write_combining::op::Access;
 use weft_rtl::prelude::*;
 
 /// State of a line. Bit 0: every byte is valid; bit 1: some are dirty; bit 2: pending.
@@ -26,19 +27,6 @@ pub enum LineState {
     D,
     /// Pending.
     P,
-}
-
-/// What an operation asks of its line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 2)]
-pub enum Access {
-    /// Plain load.
-    Ld,
-    /// Plain store.
-    St,
-    /// Atomic done here (A1), loads and stores with synchronisation too.
-    #[hw(label = "atomic")]
-    Atomic,
 }
 
 /// What makes a line leave, or its bytes.

@@ -1,131 +1,42 @@
-//! WBT: write-backs under way, each given back by its WB_ACK, and the two counters of the fence (srsp.md sections 4 and 5).
+//! WBT: write-backs under way, each given back by its WB_ACK (srsp.md sections 4 and 5). The note of an entry is its epoch.
 
-use super::params::L1Params;
-use crate::entries::Entries;
+use crate::write_combining::Shape;
+use crate::write_combining::wbt::WriteBacks;
 use weft_rtl::prelude::*;
 
-/// A write-back under way.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = L1Params)]
-struct WbtEntry {
-    #[width(p.srsp.line_bits())]
-    line: Bits,
-    #[width(1)]
-    epoch: Bits,
-}
-
-/// The fence: its epoch and, per epoch, the number of write-backs sent in it and not acknowledged.
-pub(crate) struct Fence {
-    block: &'static str,
-    epoch: Reg<Bits>,
-    counts: [Reg<Bits>; 2],
-    sends: Wire<Bool>,
-    acks: Wire<Bool>,
-    acked_epoch: Wire<Bits>,
-}
-
-impl Fence {
-    /// Declares the fence over up to `wbt` write-backs; `block` begins the names of its assertions.
-    pub fn new(block: &'static str, wbt: u32) -> Fence {
-        let bits = bits_for(u64::from(wbt) + 1);
-        let count = |name| reg::<Bits>(name, bits).field("fence");
-        Fence {
-            block,
-            epoch: reg::<Bits>("fence_epoch", 1).field("fence"),
-            counts: [count("fence_open0"), count("fence_open1")],
-            sends: wire_or::<Bool>("wbt_sends", (), false),
-            acks: wire_or::<Bool>("wbt_acks", (), false),
-            acked_epoch: wire_zero::<Bits>("wbt_acked_epoch", 1),
-        }
-    }
-
-    /// A write-back is sent in this cycle; its epoch.
-    pub fn sent(&self) -> Bits {
-        self.sends.set(true);
-        self.epoch.get()
-    }
-
-    /// A write-back of an epoch is acknowledged in this cycle.
-    pub fn acked(&self, epoch: Bits) {
-        self.acks.set(true);
-        self.acked_epoch.set(epoch);
-    }
-
-    /// A write-back is acknowledged in this cycle, and its epoch.
-    pub fn acknowledged(&self) -> (Bool, Bits) {
-        (self.acks.get(), self.acked_epoch.get())
-    }
-
-    /// Begins a fence: later write-backs belong to the other epoch.
-    pub fn flip(&self) {
-        self.epoch.set(!self.epoch.get());
-    }
-
-    /// All write-backs sent before the last flip are acknowledged.
-    pub fn fenced(&self) -> Bool {
-        mux(self.epoch.get().bit(0), self.counts[0].get(), self.counts[1].get()).none()
-    }
-
-    /// Declares how the counters change.
-    pub fn finish(&self) {
-        for (e, count) in self.counts.iter().enumerate() {
-            let mine = |epoch: Bits| epoch.eq(e as u64);
-            let up = self.sends.get() & mine(self.epoch.get());
-            let down = self.acks.get() & mine(self.acked_epoch.get());
-            when(up & !down, || count.set(count.get() + 1));
-            when(down & !up, || count.set(count.get() - 1));
-            let text = "no more write-backs are acknowledged than were sent";
-            let name = format!("{}_fence{e}_underflow", self.block);
-            assert_always(&name, !down | count.get().any(), text);
-        }
-    }
-}
-
 /// The table with its fence.
-pub(crate) struct Wbt {
-    rows: Entries<WbtEntry>,
-    /// What flushes wait for.
-    pub fence: Fence,
+pub(super) struct Wbt {
+    pub table: WriteBacks,
 }
 
 impl Wbt {
-    pub fn new(p: &L1Params) -> Wbt {
-        Wbt { rows: Entries::new("wbt", p.srsp.wbt, p), fence: Fence::new("srsp_l1", p.srsp.wbt) }
-    }
-
-    /// An entry is free.
-    pub fn room(&self) -> Bool {
-        !self.rows.full()
+    pub fn new(p: &Shape) -> Wbt {
+        Wbt { table: WriteBacks::new("srsp_l1", p) }
     }
 
     /// No write-back is under way.
     pub fn empty(&self) -> Bool {
-        self.rows.valid().none()
-    }
-
-    /// The line has a write-back under way.
-    pub fn has(&self, line: Bits) -> Bool {
-        self.rows.which(|row| row.line.eq(line)).any()
+        self.table.rows.valid().none()
     }
 
     /// Enters a write-back; its number and epoch.
-    pub fn send(&self, line: Bits) -> (Bits, Bits) {
-        let (index, epoch) = (self.rows.free_index(), self.fence.sent());
-        self.rows.write(index, &WbtEntry { line, epoch });
-        (index, epoch)
+    pub fn enter(&self, line: Bits) -> (Bits, Bits) {
+        self.table.send(line, |epoch| epoch)
     }
 
     /// A WB_ACK is taken in this cycle.
     pub fn acknowledge(&self, index: Bits, epoch: Bits) {
-        self.rows.remove(index.one_hot(self.rows.valid().width()));
-        self.fence.acked(epoch);
+        let rows = &self.table.rows;
+        rows.remove(index.one_hot(rows.valid().width()));
+        self.table.fence.acked(epoch);
     }
 
     /// Declares how the counters change; `ack` is the WB_ACK's number, of meaning while one is taken.
     pub fn finish(&self, ack: Bits) {
-        self.fence.finish();
-        let (acks, epoch) = self.fence.acknowledged();
-        let known = self.rows.valid().bit_at(ack) & self.rows.read(ack).epoch.eq(epoch);
+        let WriteBacks { rows, fence } = &self.table;
+        fence.finish();
+        let (acks, epoch) = fence.acknowledged();
+        let known = rows.valid().bit_at(ack) & rows.read(ack).note.eq(epoch);
         let text = "a WB_ACK names a write-back under way, and its epoch";
         assert_always("srsp_l1_ack_known", !acks | known, text);
     }

@@ -1,6 +1,7 @@
 //! What the CU asks, decoded.
 
-use super::params::L1Params;
+use super::Shape;
+use crate::amo::amo;
 use crate::msg::{Atomic, SyncOp};
 use weft_blocks::msg::{AmoOp, CuOp, CuReq};
 use weft_rtl::prelude::*;
@@ -25,6 +26,19 @@ pub enum Kind {
     End,
 }
 
+/// What an operation asks of its line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub enum Access {
+    /// Plain load.
+    Ld,
+    /// Plain store.
+    St,
+    /// Atomic done here (A1), loads and stores with synchronisation too.
+    #[hw(label = "atomic")]
+    Atomic,
+}
+
 /// Scopes.
 pub(crate) const WG: u64 = 0;
 pub(crate) const CMP: u64 = 1;
@@ -32,7 +46,7 @@ pub(crate) const SYS: u64 = 2;
 
 /// A request, as it waits in S1 or as a target gives it back.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = L1Params)]
+#[bundle(params = Shape)]
 pub(crate) struct Op {
     pub kind: Enum<Kind>,
     pub op: Enum<SyncOp>,
@@ -85,15 +99,35 @@ impl Op {
         self.mask.lowest_set()
     }
 
-    /// The word has 8 bytes.
-    pub fn wide(&self) -> Bool {
-        let first = self.first();
-        self.mask.bit_at(first.zext(first.width() + 1) + 4)
+    /// It accesses memory, plainly or with synchronisation.
+    pub fn is_memory(&self) -> Bool {
+        self.kind.is_any(&[Kind::Load, Kind::Store, Kind::Sync])
+    }
+
+    /// Nothing is to be done: a fence of work-group scope.
+    pub fn at_once(&self) -> Bool {
+        self.kind.is_any(&[Kind::Acq, Kind::Rel]) & self.scope.eq(WG)
+    }
+
+    /// It is a fence of a wider scope, or a kernel's begin or end.
+    pub fn has_steps(&self) -> Bool {
+        !self.is_memory() & !self.at_once()
+    }
+
+    /// What it asks of its line.
+    pub fn access(&self) -> Enum<Access> {
+        let access = mux(self.kind.is(Kind::Store), enum_lit(Access::St), enum_lit(Access::Atomic));
+        mux(self.kind.is(Kind::Load), enum_lit(Access::Ld), access)
+    }
+
+    /// Its word in a line.
+    pub fn old_word(&self, line: Bits) -> Bits {
+        word_at(&self.atomic(), line)
     }
 
     /// The access for the L2, operands in the low half.
     pub fn atomic(&self) -> Atomic {
-        let wide = self.wide();
+        let wide = wide(self.mask);
         Atomic {
             op: self.op,
             wide,
@@ -101,6 +135,13 @@ impl Op {
             opnd: word_of(self.data, self.first(), wide),
             cmp: self.cmp,
         }
+    }
+
+    /// What is kept of it while it waits for its line.
+    pub fn waiter(&self) -> Waiter {
+        let opnd = self.atomic().opnd;
+        let word = Word { mask: self.mask, opnd, cmp: self.cmp, id: self.id };
+        Waiter { what: What { load: self.kind.is(Kind::Load), op: self.op }, word }
     }
 
     /// The operation acquires.
@@ -129,6 +170,83 @@ impl Op {
         let sync = (four | eight) & load & store & (!self.remote | promoted);
         !self.kind.is(Kind::Sync) | sync
     }
+}
+
+/// What waits for its line: a plain load, or an atomic.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Shape)]
+pub(crate) struct What {
+    #[field("mshr")]
+    pub load: Bool,
+    #[field("mshr")]
+    pub op: Enum<SyncOp>,
+}
+
+/// The access of an operation that waits for its line.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Shape)]
+pub(crate) struct Word {
+    #[width(p.srsp.line)]
+    #[field("mshr")]
+    pub mask: Bits,
+    #[width(64)]
+    #[field("mshr")]
+    pub opnd: Bits,
+    #[width(64)]
+    #[field("mshr")]
+    pub cmp: Bits,
+    #[width(12)]
+    #[field("mshr")]
+    pub id: Bits,
+}
+
+/// An operation that waits for its line.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Shape)]
+pub(crate) struct Waiter {
+    #[shape(p.clone())]
+    pub what: What,
+    #[shape(p.clone())]
+    pub word: Word,
+}
+
+impl Waiter {
+    /// The operation, of work-group scope and without order, on its line, which is read last.
+    pub fn again(&self, line: impl FnOnce() -> Bits, p: &Shape) -> Op {
+        let word = &self.word;
+        let wide = wide(word.mask);
+        Op {
+            kind: mux(self.what.load, enum_lit(Kind::Load), enum_lit(Kind::Sync)),
+            op: self.what.op,
+            sem: lit(0, 2),
+            scope: lit(WG, 2),
+            remote: bool_lit(false),
+            want_ack: bool_lit(false),
+            line: line(),
+            mask: word.mask,
+            data: place(word.opnd, wide, p.srsp.data_bits()),
+            cmp: word.cmp,
+            id: word.id,
+        }
+    }
+}
+
+/// What an atomic leaves of the old value, in every place of a line of `bits`, and whether it writes.
+pub(crate) fn perform(atomic: &Atomic, old: Bits, bits: u32) -> (Bits, Bool) {
+    let done = amo(atomic, old);
+    (place(done.new, atomic.wide, bits), done.wrote)
+}
+
+/// The word of an atomic in its line.
+pub(crate) fn word_at(atomic: &Atomic, line: Bits) -> Bits {
+    let first = atomic.addr.slice(0, line.width().trailing_zeros() - 3);
+    word_of(line, first, atomic.wide)
+}
+
+/// The bytes of a mask, from its first one on, are a word of 8.
+pub(crate) fn wide(mask: Bits) -> Bool {
+    let first = mask.lowest_set();
+    mask.bit_at(first.zext(first.width() + 1) + 4)
 }
 
 fn sync_op(m: &CuReq) -> Enum<SyncOp> {

@@ -1,6 +1,9 @@
 //! Answers to the CU: a queue in which each spends the L1's latency.
 
-use super::params::L1Params;
+use super::Shape;
+use super::fill::Filler;
+use super::op::{Kind, Op};
+use crate::msg::SyncOp;
 use weft_blocks::common::delay::delayed;
 use weft_blocks::common::fifo::Fifo;
 use weft_blocks::msg::CuRsp;
@@ -15,7 +18,7 @@ pub(crate) struct Replies {
 }
 
 impl Replies {
-    pub fn new(p: &L1Params) -> Replies {
+    pub fn new(p: &Shape) -> Replies {
         Replies {
             latency: p.latency,
             out: out_channel::<CuRsp>("cu_rsp", &p.srsp.cu()),
@@ -46,5 +49,21 @@ impl Replies {
         });
         when(ripens & !leave, || ripe.set(ripe.get() + 1));
         when(leave & !ripens, || ripe.set(ripe.get() - 1));
+    }
+}
+
+/// The answer to an operation with the data of its line. With `target` it is one that waited for the answer of the L2 at work.
+pub(crate) fn reply(op: &Op, data: Bits, target: Bool, filler: &Filler) -> CuRsp {
+    let store = op.kind.is(Kind::Store) | (op.kind.is(Kind::Sync) & op.op.is(SyncOp::St));
+    let plain = store | !op.is_memory();
+    let from = mux(filler.from_l2.get(), lit(1, 3), lit(3, 3));
+    let none = lit_bv(Bv::zero(op.mask.width()));
+    CuRsp {
+        id: op.id,
+        kind: mux(plain, lit(1, 2), lit(0, 2)),
+        mask: mux(op.is_memory(), op.mask, none),
+        data,
+        src: mux(target, from, lit(0, 3)),
+        merged: target & filler.target().any(),
     }
 }

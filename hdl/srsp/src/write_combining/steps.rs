@@ -1,0 +1,79 @@
+//! Operations of several steps, one of which is at work at a time: the head of a queue.
+
+use super::drain::Drain;
+use crate::sfifo::Sfifo;
+use weft_blocks::common::fifo::Fifo;
+use weft_rtl::prelude::*;
+
+/// The operation at work, a job `J`, and its step, an `S`, which is that at `pc` in the list of all programs.
+pub(crate) struct Steps<J: Data, S> {
+    pub queue: Fifo<J>,
+    /// The head of the queue is at work.
+    pub runs: Reg<Bool>,
+    pub pc: Reg<Bits>,
+    /// The step has been begun.
+    pub issued: Reg<Bool>,
+    pub step: Enum<S>,
+    /// The next step follows.
+    pub advance: Wire<Bool>,
+}
+
+impl<J: Data, S: HwEnum> Steps<J, S> {
+    /// The step at work is one of these.
+    pub fn is(&self, steps: &[S]) -> Bool {
+        self.runs.get() & self.step.is_any(steps)
+    }
+
+    /// An operation begins in this cycle.
+    pub fn begins(&self) -> Bool {
+        !self.runs.get() & self.queue.valid
+    }
+
+    /// The next step follows.
+    pub fn go_on(&self) {
+        self.advance.set(true);
+    }
+
+    /// The next step follows one of these, on a condition.
+    pub fn goes(&self, steps: &[S], cond: Bool) {
+        when(self.is(steps) & cond, || self.go_on());
+    }
+
+    /// Begins the flush of everything dirty, if that is `wanted` and has not been begun.
+    pub fn flush(&self, wanted: Bool, drain: &Drain, sfifo: &Sfifo) {
+        when(wanted & !self.issued.get(), || {
+            drain.flush_all(&drain.sync, sfifo);
+            self.issued.set(true);
+        });
+    }
+
+    /// The operation is done.
+    pub fn end(&self) {
+        self.queue.pop();
+        self.runs.set(false);
+    }
+
+    /// Declares the way from one step to the next, after all that goes on; `begin`: what a step begins with.
+    pub fn finish(&self, begin: impl FnOnce()) {
+        when(self.advance.get(), || {
+            self.pc.set(self.pc.get() + 1);
+            begin();
+        });
+    }
+
+    /// Counts cycles in which an operation waits for another one, for the block.
+    pub fn count_waits(&self, block: &str) {
+        let waits = self.runs.get() & self.queue.count.zext(16).gt(1);
+        let text = "cycles in which an operation waits for another one";
+        count(&format!("{block}_sq_waits"), waits, text);
+    }
+
+    /// Observes a program of the block, which is that of the head if `mine`; `cycles`: what its cycles are counted from and to.
+    pub fn observe(&self, (covers, block): (&str, &str), name: &str, [mine, ends]: [Bool; 2], cycles: &str) {
+        let text = format!("{name} is carried out to its end");
+        cover(&format!("{covers}.{name}"), ends & mine, &text);
+        let name = name.to_lowercase();
+        count(&format!("{block}_op_{name}"), self.begins() & mine, "operations begun");
+        count(&format!("{block}_op_{name}_cycles"), self.runs.get() & mine, cycles);
+    }
+}
