@@ -11,9 +11,11 @@
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] what atomics compute.
 //! [`l1`]: the L1 of a CU, with [`sfifo`], [`lr_tbl`] and [`pa_tbl`]; [`l2`]: a bank of the L2, with [`lock_tbl`]; [`sel_hub`]: the multicast of probes; [`fabric`]: all of it.
 //! [`hlrc_l1`]: the L1 of hLRC, in which atomics register their lines instead. What both L1s are made of is in `write_combining`.
+//! [`bank`]: what banks of the L2 of all systems are made of.
 //! [`hlrc_l2`]: a bank of the L2 for hLRC, which keeps the owner of each atomic line; [`mesh`]: a network of routers.
 
 pub mod amo;
+pub mod bank;
 mod entries;
 pub mod fabric;
 mod heads;

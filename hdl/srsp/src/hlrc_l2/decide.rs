@@ -1,36 +1,19 @@
 //! Stage 1: compares tags, decides by the tables, and passes what is to be done to stage 2.
 
-use super::arrays::Lookup;
+use super::arrays::{self, Lookup};
 use super::ingress::{Claims, Waits};
-use super::memory::{Reader, Writer};
 use super::params::{HlrcL2Fault, HlrcL2Params};
 use super::revokes::{Found, Revocation};
 use super::select::Parts;
 use super::table::{self, Cause, Comes, Event, FrameDoes, LineDoes, Place, RevokeDoes, Use};
 use super::types::*;
+use crate::bank::{Asker, Moves, Next, Reply, Ruled, Short, Tag, Writer, chosen, coded};
 use crate::msg::RspOp;
 use weft_blocks::common::mshr::MshrMatch;
 use weft_rtl::prelude::*;
 
-/// A decoded table.
-pub(super) struct Rows<S, A> {
-    at: Bool,
-    decoded: Decoded<S, A>,
-}
-
-impl<S: HwEnum, A: HwEnum> Rows<S, A> {
-    /// A row is in force.
-    pub fn at(&self) -> Bool {
-        self.at
-    }
-    /// The row in force takes an action; low where no row of the table does.
-    pub fn does(&self, action: A) -> Bool {
-        if self.decoded.may(action) { self.at & self.decoded.does(action) } else { bool_lit(false) }
-    }
-}
-
 /// The decoded tables of lines, frames and revocations.
-type Decodes = (Rows<LineState, LineDoes>, Rows<NoState, FrameDoes>, Rows<LineState, RevokeDoes>);
+type Decodes = (Ruled<LineState, LineDoes>, Ruled<NoState, FrameDoes>, Ruled<LineState, RevokeDoes>);
 
 /// The decision of stage 1, for observers.
 pub(super) struct Decision {
@@ -40,9 +23,9 @@ pub(super) struct Decision {
     /// What is known of the line's revocation.
     pub asked: Found,
     pub claims: Claims,
-    pub lines: Rows<LineState, LineDoes>,
-    pub frames: Rows<NoState, FrameDoes>,
-    pub revokes: Rows<LineState, RevokeDoes>,
+    pub lines: Ruled<LineState, LineDoes>,
+    pub frames: Ruled<NoState, FrameDoes>,
+    pub revokes: Ruled<LineState, RevokeDoes>,
     pub at_line: Bool,
     /// A registration waits for the senior, which wants the line.
     pub yields: Bool,
@@ -95,16 +78,6 @@ impl Decision {
     }
 }
 
-/// The encoding of a value of a column.
-fn code<E: HwEnum>(value: E) -> Bits {
-    lit(value.encoding(), E::enum_type().width)
-}
-
-/// The first of the pairs that holds, as a value of a column.
-fn coded<E: HwEnum>(pairs: &[(Bool, E)], rest: E) -> Bits {
-    pairs.iter().rev().fold(code(rest), |so_far, (now, value)| mux(*now, code(*value), so_far))
-}
-
 const READS: [Kind; 2] = [Kind::Rd, Kind::Rdu];
 
 /// Decodes the line's, the frame's and the revocation's rows.
@@ -124,7 +97,7 @@ fn decode(p: &HlrcL2Params, (op, at): (&Op, Bool), look: &Lookup, asked: &Found,
     ];
     let event = coded(&events, Event::Fill).named("s1_event");
     let table = table::lines(p.write, p.fault == HlrcL2Fault::StaleFill);
-    let lines = Rows { at, decoded: table.decode(at, (look.state, event)) };
+    let lines = Ruled { at, decoded: table.decode(at, (look.state, event)) };
     let fetch = lines.does(LineDoes::Fetch);
     let at_frame = (fetch | lines.does(LineDoes::Take)).named("s1_at_frame");
     let there = look.there.state;
@@ -141,36 +114,36 @@ fn decode(p: &HlrcL2Params, (op, at): (&Op, Bool), look: &Lookup, asked: &Found,
     let uses = [(fetch & registers, Use::Register), (fetch, Use::Fetch)];
     let usage = coded(&uses, Use::Take).named("s1_use");
     let frames = table::frames(p.write, p.owned_aware);
-    let frames = Rows { at: at_frame, decoded: frames.decode(at_frame, (place, usage)) };
+    let frames = Ruled { at: at_frame, decoded: frames.decode(at_frame, (place, usage)) };
     let row = &asked.row;
     let comes = [
-        (op.has & !row.owes & !row.acked, Comes::Line),
-        (!op.has & row.owes, Comes::Unregistered),
-        (!op.has & row.acked, Comes::Acknowledged),
+        (op.about.has & !row.owes & !row.acked, Comes::Line),
+        (!op.about.has & row.owes, Comes::Unregistered),
+        (!op.about.has & row.acked, Comes::Acknowledged),
     ];
     let comes = coded(&comes, Comes::Never).named("s1_comes");
     let cause = coded(&[(row.asked, Cause::Asked)], Cause::Recall).named("s1_cause");
     let back = lines.does(LineDoes::Back);
-    let revokes = Rows { at: back, decoded: table::revokes().decode(back, (cause, comes)) };
+    let revokes = Ruled { at: back, decoded: table::revokes().decode(back, (cause, comes)) };
     (lines, frames, revokes)
 }
 
 /// Builds stage 1.
 pub(super) fn connect(with: &Parts) -> Decision {
-    let Parts { p, arrays, memory, select, ingress, revokes, .. } = with;
+    let Parts { p, memory, select, ingress, revokes, .. } = with;
     let (op, valid) = (select.s1.get(), select.s1_valid.get());
     let registers = op.kind.is(Kind::Reg);
-    let look = arrays.look(p.tag_of(op.line), registers);
-    let (found, asked) = (memory.find(op.line), revokes.find(op.line));
-    let claims = ingress.claims(op.src, op.line);
+    let look = arrays::look(p, &select.rows, with.bank.tag_of(op.about.line), registers);
+    let (found, asked) = (memory.find(op.about.line), revokes.find(op.about.line));
+    let claims = ingress.claims(op.src, op.about.line);
     let yields = (valid & registers & op.from_head & claims.line).named("s1_yields");
     let of_line = !op.kind.is_any(&[Kind::Ack, Kind::Direct]);
     let at_line = (valid & of_line & !yields).named("s1_at_line");
-    let (lines, frames, rows) = about(op.line, || decode(p, (&op, at_line), &look, &asked, claims));
+    let (lines, frames, rows) = about(op.about.line, || decode(p, (&op, at_line), &look, &asked, claims));
     let low = bool_lit(false);
     let mut d = Decision {
         dirty: look.mask | op.mask,
-        recalling: revokes.recalls_in(p.set_of(op.line)),
+        recalling: revokes.recalls_in(with.bank.set_of(op.about.line)),
         op,
         look,
         found,
@@ -181,7 +154,7 @@ pub(super) fn connect(with: &Parts) -> Decision {
         revokes: rows,
         at_line,
         yields,
-        waits: Waits { supply: low, room: low, line: low, entry: low, turn: low },
+        waits: Waits { short: Short::of_nothing(), entry: low, turn: low },
         takes: low,
         acts: at_line,
         recalls: low,
@@ -201,8 +174,8 @@ fn outcome(with: &Parts, d: &mut Decision, valid: Bool) {
     // A frame that is taken, and a line that comes to be in D, gets dirty bytes at once.
     let pushes = d.l(LineDoes::Push) | d.f(FrameDoes::Occupy) | (d.l(LineDoes::GiveBack) & d.dirty.any());
     let no_write = d.writes(p) & !memory.write_free().0;
-    let no_mshr = d.f(FrameDoes::Reserve) & memory.lines.full();
-    let no_direct = d.f(FrameDoes::Direct) & !memory.direct_free().0;
+    let no_mshr = d.f(FrameDoes::Reserve) & memory.lines.mshrs.full();
+    let no_direct = d.f(FrameDoes::Direct) & !memory.other_free().0;
     let second = registers & memory.registers(d.found.index);
     let join = d.l(LineDoes::Join) & (!d.found.room | second);
     let stays = d.l(LineDoes::Queue) | d.f(FrameDoes::Stay);
@@ -218,9 +191,7 @@ fn outcome(with: &Parts, d: &mut Decision, valid: Bool) {
     let goes = acts | (turn & registers);
     d.recalls = (wants_recall & !no_entry & goes).named("s1_recalls");
     d.waits = Waits {
-        supply: head & supply,
-        room: head & room,
-        line: head & line,
+        short: Short { supply: head & supply, room: head & room, line: head & line },
         entry: head & entry,
         turn: head & (turn | d.yields),
     };
@@ -241,32 +212,28 @@ impl Act<'_> {
         let (with, d) = (self.with, self.d);
         let Parts { ingress, select, sfifo, .. } = with;
         let valid = select.s1_valid.get();
-        let head = ingress.bit(d.op.wb, d.op.src);
+        let head = ingress.queues.bit(d.op.wb, d.op.src);
         when(valid & d.op.from_head, || ingress.leave(head, d.takes, &d.waits));
         when(d.ends(), || ingress.turn_over());
         self.seniority(valid);
         self.array();
         self.revocations();
         self.memory(valid);
-        when(d.pushes, || sfifo.push(d.op.line));
+        when(d.pushes, || sfifo.push(d.op.about.line));
         when(d.l(LineDoes::Pop), || sfifo.pop());
         let step = self.step(valid);
-        let runs = step.answer | step.orders | step.put.is_any(&[Put::Merge, Put::Fill]);
-        with.outs.accept(valid & runs, &step);
-        when(d.at_line & d.lines.does(LineDoes::Hold), || select.held.set(true));
-        when(valid & d.is(&[Kind::Fill]), || {
-            select.held.set(false);
-            ingress.line_came();
-        });
+        let runs = step.reply.answer | step.orders | step.put.is_any(&[Put::Merge, Put::Fill]);
+        with.outs.accept(valid & runs, &step, |_| (), || step.row);
+        select.hold(d.at_line & d.lines.does(LineDoes::Hold), Kind::Fill, || ingress.line_came());
     }
 
     /// The senior is served, or says whether it waits for a frame.
     fn seniority(&self, valid: Bool) {
         let (ingress, d) = (self.with.ingress, self.d);
         let senior = &ingress.senior;
-        let mine = senior.there.get() & senior.who.get().eq(d.op.src);
+        let mine = senior.is(d.op.src);
         when(valid & d.is(&[Kind::Reg]) & d.op.from_head & mine, || {
-            senior.frame.set(d.frames.does(FrameDoes::Stay));
+            senior.notes.frame.set(d.frames.does(FrameDoes::Stay));
             when(d.takes, || ingress.retire());
         });
     }
@@ -274,40 +241,26 @@ impl Act<'_> {
     /// State, owner, dirty bytes and age.
     fn array(&self) {
         let (with, d) = (self.with, self.d);
-        let Parts { p, arrays, .. } = with;
+        let (p, arrays) = (with.p, &with.select.rows);
         let look = &d.look;
-        let set = p.set_of(d.op.line);
-        let state = wire_or::<Enum<LineState>>("s1_next", (), look.state);
-        let mask = wire_or::<Bits>("s1_next_dirty", p.srsp.line, look.mask);
-        let owner = wire_or::<Bits>("s1_next_owner", p.srsp.cu_bits(), look.owner);
+        let set = with.bank.set_of(d.op.about.line);
+        let next = Next::of(look);
+        let owner = wire_or::<Bits>("s1_next_owner", p.srsp.cu_bits(), look.kept);
         let now = |s: LineState| look.state.is(s);
-        let none = lit_bv(Bv::zero(p.srsp.line));
         let (merges, occupies, reserves) =
             (d.l(LineDoes::Merge), d.f(FrameDoes::Occupy), d.f(FrameDoes::Reserve));
-        when(merges | d.r(RevokeDoes::Bring), || mask.set(d.dirty));
-        when(merges & now(LineState::P), || state.set(LineState::Pd));
-        when(merges & now(LineState::V), || state.set(LineState::D));
-        when(occupies, || {
-            mask.set(d.op.mask);
-            state.set(LineState::W);
-        });
-        when(reserves, || {
-            mask.set(mux(look.hit, look.mask, none));
-            state.set(mux(look.hit, enum_lit(LineState::Pd), enum_lit(LineState::P)));
-        });
-        let kept = |any: Bool| mux(any, enum_lit(LineState::D), enum_lit(LineState::V));
-        when(d.l(LineDoes::Fill), || state.set(kept(now(LineState::Pd))));
-        when(d.l(LineDoes::Clean), || {
-            mask.set(none);
-            state.set(LineState::V);
-        });
-        when(d.l(LineDoes::GiveBack), || state.set(kept(d.dirty.any())));
-        when(d.l(LineDoes::Revoke), || state.set(LineState::RV));
+        when(merges | d.r(RevokeDoes::Bring), || next.mask.set(d.dirty));
+        when(merges & now(LineState::P), || next.state.set(LineState::Pd));
+        when(merges & now(LineState::V), || next.state.set(LineState::D));
+        let (fills, cleans) = (d.l(LineDoes::Fill), d.l(LineDoes::Clean));
+        next.moves(look, d.op.mask, &Moves { occupies, reserves, fills, cleans });
+        next.complete(d.l(LineDoes::GiveBack), || d.dirty.any());
+        when(d.l(LineDoes::Revoke), || next.state.set(LineState::RV));
         when(d.l(LineDoes::Grant) | d.r(RevokeDoes::Pass), || {
             owner.set(mux(d.r(RevokeDoes::Pass), d.asked.row.src, d.op.src));
-            state.set(LineState::R);
+            next.state.set(LineState::R);
         });
-        when(d.l(LineDoes::Drop) | d.r(RevokeDoes::Expel), || state.set(LineState::I));
+        when(d.l(LineDoes::Drop) | d.r(RevokeDoes::Expel), || next.state.set(LineState::I));
         let leaves = d.l(LineDoes::Clean) | d.l(LineDoes::Drop) | d.ends();
         let changes = merges
             | occupies
@@ -317,14 +270,14 @@ impl Act<'_> {
             | d.l(LineDoes::Revoke)
             | d.l(LineDoes::Grant);
         when(changes, || {
-            let tag = Tag { tag: p.tag_of(d.op.line), state: state.get() };
-            arrays.put(set, look.way, tag, owner.get(), mask.get());
+            let tag = Tag { tag: with.bank.tag_of(d.op.about.line), state: next.state.get() };
+            arrays.put(set, look.way, tag, next.mask.get(), owner.get());
         });
         when(d.recalls, || {
             let tag = Tag { tag: look.there.tag, state: enum_lit(LineState::RV) };
-            arrays.put(set, look.way, tag, look.owner, look.mask);
+            arrays.put(set, look.way, tag, look.mask, look.kept);
         });
-        let after = arrays.state_after(set, look, p.tag_of(d.op.line));
+        let after = arrays.state_after(set, look, with.bank.tag_of(d.op.about.line));
         d.lines.decoded.leads_to_when(d.acts, after);
         d.revokes.decoded.leads_to_when(d.acts, after);
         let uses =
@@ -334,8 +287,7 @@ impl Act<'_> {
 
     /// Line that leaves the way chosen.
     fn leaver(&self) -> Bits {
-        let (Parts { p, own, .. }, d) = (self.with, self.d);
-        p.line_from(d.look.there.tag, p.set_of(d.op.line), *own)
+        self.with.select.leaver(self.d.look.there.tag, self.d.op.about.line)
     }
 
     /// Revocations begin, change and end.
@@ -344,11 +296,11 @@ impl Act<'_> {
         let (op, row, low) = (&d.op, d.asked.row, bool_lit(false));
         let asked = d.l(LineDoes::Revoke);
         when(asked | d.recalls, || {
-            let line = mux(asked, op.line, self.leaver());
+            let line = mux(asked, op.about.line, self.leaver());
             let zero = lit(0, p.srsp.wbt_bits());
             let Op { src, mshr, .. } = *op;
             let entry = Revocation { line, asked, src, mshr, owes: low, wbt: zero, acked: low };
-            revokes.open(&entry, d.look.owner);
+            revokes.open(&entry, d.look.kept);
         });
         let early = bool_lit(p.fault == HlrcL2Fault::EarlyUnregAck);
         when(d.l(LineDoes::Note), || {
@@ -366,13 +318,14 @@ impl Act<'_> {
         let (Parts { p, memory, .. }, d) = (self.with, self.d);
         let Op { src, mshr, wbt, epoch, own, .. } = d.op;
         let reg = d.is(&[Kind::Reg]);
-        let target = Target { reg, src, mshr };
+        let asker = Asker { src, mshr };
+        let target = Target { reg, asker };
         when(d.f(FrameDoes::Reserve), || {
-            memory.lines.allocate(d.op.line, &target);
-            when(reg, || memory.register(memory.lines.free_index()));
+            memory.lines.mshrs.allocate(d.op.about.line, &target);
+            when(reg, || memory.register(memory.lines.mshrs.free_index()));
         });
         when(d.l(LineDoes::Join), || {
-            memory.lines.merge(d.found.index, &target);
+            memory.lines.mshrs.merge(d.found.index, &target);
             when(reg, || memory.register(d.found.index));
         });
         when(d.writes(p), || {
@@ -380,7 +333,7 @@ impl Act<'_> {
             let answered = if p.fault == HlrcL2Fault::EarlyWbAck { bool_lit(false) } else { answered };
             memory.open_write(answered, &Writer { src, wbt, epoch });
         });
-        when(d.f(FrameDoes::Direct), || memory.open_direct(&Reader { src, mshr }));
+        when(d.f(FrameDoes::Direct), || memory.open_direct(&asker));
         let direct = d.is(&[Kind::Direct]);
         when(valid & (direct | d.is(&[Kind::Ack])), || memory.close(own, direct));
         memory.present(direct, own);
@@ -388,17 +341,19 @@ impl Act<'_> {
 
     /// A write to memory, and the read that follows it.
     fn order(&self) -> (Order, Enum<Sends>, Bits) {
-        let (Parts { p, memory, .. }, d) = (self.with, self.d);
+        let (Parts { p, bank, memory, .. }, d) = (self.with, self.d);
         let direct = d.f(FrameDoes::Direct);
-        let wide = |bits: Bits| bits.resize(p.own_bits());
+        let wide = |bits: Bits| bits.resize(bank.own_bits());
         let order = Order {
             write: d.writes(p),
-            write_line: mux(d.f(FrameDoes::Evict), self.leaver(), d.op.line),
+            write_line: mux(d.f(FrameDoes::Evict), self.leaver(), d.op.about.line),
             write_id: memory.write_free().1,
-            read: d.f(FrameDoes::Reserve) | direct,
-            direct,
-            read_line: d.op.line,
-            read_id: mux(direct, wide(memory.direct_free().1), wide(memory.lines.free_index())),
+            then: Follows {
+                read: d.f(FrameDoes::Reserve) | direct,
+                direct,
+                read_line: d.op.about.line,
+                read_id: mux(direct, wide(memory.other_free().1), wide(memory.lines.mshrs.free_index())),
+            },
         };
         // Of a line that is not here, the way chosen holds another.
         let message = d.f(FrameDoes::Around) | (d.l(LineDoes::Through) & !d.look.hit);
@@ -410,9 +365,9 @@ impl Act<'_> {
 
     /// What stage 2 does.
     fn step(&self, valid: Bool) -> Step {
-        let (Parts { p, .. }, d) = (self.with, self.d);
+        let (Parts { p, bank, .. }, d) = (self.with, self.d);
         let (op, look, row) = (&d.op, &d.look, &d.asked.row);
-        let set = p.set_of(op.line);
+        let set = bank.set_of(op.about.line);
         let comes = d.l(LineDoes::Merge)
             | d.f(FrameDoes::Occupy)
             | d.r(RevokeDoes::Bring)
@@ -420,8 +375,7 @@ impl Act<'_> {
         let put = mux(d.l(LineDoes::Fill), enum_lit(Put::Fill), enum_lit(Put::Nothing));
         let put = mux(comes, enum_lit(Put::Merge), put);
         let answers = self.answers(valid);
-        let rsp =
-            answers.iter().fold(enum_lit(RspOp::Fill), |rest, (now, op)| mux(*now, enum_lit(*op), rest));
+        let rsp = chosen(&answers, RspOp::Fill);
         let answer = any_of(&answers.iter().map(|a| a.0).collect::<Vec<_>>()).named("s1_answers");
         let pass = d.r(RevokeDoes::Pass);
         let hit = d.l(LineDoes::Read) | d.l(LineDoes::Grant);
@@ -429,12 +383,7 @@ impl Act<'_> {
         let shows = mux(direct, enum_lit(Shows::Memory), enum_lit(Shows::Nothing));
         let line = if p.fault == HlrcL2Fault::GrantBeforeFlush { d.l(LineDoes::Revoke) } else { pass } | hit;
         let (order, sends, out_mask) = self.order();
-        Step {
-            row: p.row_of(set, look.way),
-            dirty: look.mask,
-            put,
-            mask: op.mask,
-            data: op.data,
+        let reply = Reply {
             answer,
             rsp,
             shows: mux(line, enum_lit(Shows::Line), shows),
@@ -443,7 +392,15 @@ impl Act<'_> {
             wbt: mux(d.r(RevokeDoes::Answer), row.wbt, op.wbt),
             epoch: op.epoch,
             hit: op.from_head & hit,
-            orders: order.write | order.read,
+        };
+        Step {
+            row: bank.row_of(set, look.way),
+            dirty: look.mask,
+            put,
+            mask: op.mask,
+            data: op.data,
+            reply,
+            orders: order.write | order.then.read,
             order,
             sends,
             out_mask,

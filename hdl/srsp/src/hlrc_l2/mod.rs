@@ -52,8 +52,10 @@ mod types;
 
 pub use params::{HlrcL2Fault, HlrcL2Params, L2Write};
 
+use crate::heads::Flags;
 use crate::sfifo::Sfifo;
 use select::Parts;
+use types::Select;
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
 
@@ -77,13 +79,7 @@ pub fn hlrc_l2(p: &HlrcL2Params) -> Result<Arc<Module>, BlockError> {
     p.validate()?;
     Module::build(&p.module_name(), ModuleKind::Block, || {
         doc("Bank of the L2 of a GPU with hLRC (srsp.md section 9).");
-        for (name, value) in [("cus", p.srsp.cus), ("banks", p.srsp.banks), ("size", p.size)] {
-            param(name, value);
-        }
-        for (name, value) in [("ways", p.ways), ("sfifo", p.sfifo), ("revokes", p.revokes)] {
-            param(name, value);
-        }
-        param("latency", p.latency);
+        p.bank().show(Some(("revokes", p.revokes)));
         param("l2_write", p.write.word());
         param("owned_aware", u32::from(p.owned_aware));
         param("inject", p.fault.word());
@@ -93,18 +89,16 @@ pub fn hlrc_l2(p: &HlrcL2Params) -> Result<Arc<Module>, BlockError> {
 }
 
 fn describe(p: &HlrcL2Params) {
-    let own = input::<Bits>("own", p.srsp.bank_bits());
-    let select = select::Select::new(p);
-    let arrays = arrays::Arrays::new(p);
+    let bank = p.bank();
+    let select = Select::new(&bank);
     let ingress = ingress::Ingress::new(p, select.open);
     let memory = memory::UnderWay::new(p, select.open);
-    let outs = data::Outputs::new(p);
-    let sfifo = Sfifo::new("sfifo", p.sfifo_entries(), p.srsp.line_bits());
+    let outs = data::Outputs::new(&bank, &bank, || ());
+    let sfifo = Sfifo::new("sfifo", bank.sfifo_entries(), p.srsp.line_bits());
     let revokes = revokes::Revokes::new(p);
     let parts = Parts {
         p,
-        own,
-        arrays: &arrays,
+        bank: &bank,
         ingress: &ingress,
         memory: &memory,
         outs: &outs,
@@ -112,14 +106,14 @@ fn describe(p: &HlrcL2Params) {
         revokes: &revokes,
         select: &select,
     };
-    select.clear(p, &arrays);
-    memory.land();
-    let choice = select.connect(&parts);
+    select.clear();
+    memory.receive();
+    let choice = select::connect(&parts);
     let d = decide::connect(&parts);
-    outs.connect(memory.line());
+    data::connect(&outs, memory.lines.line());
     table::machine(p.write).check(table::absent(p.write));
     observe::connect(&observe::Seen { parts: &parts, choice: &choice, d: &d });
     ingress.connect();
-    memory.connect();
+    memory.connect(Flags::connect);
     revokes.connect();
 }

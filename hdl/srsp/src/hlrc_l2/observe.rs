@@ -1,10 +1,11 @@
 //! Assertions, races and counters of a bank (srsp.md sections 9 and 12).
 
-use super::arrays::Arrays;
+use super::arrays::Lookup;
 use super::decide::Decision;
 use super::select::{Choice, Parts};
 use super::table::{FrameDoes, LineDoes, RevokeDoes};
 use super::types::{Kind, LineState};
+use crate::bank::{AtLine, observe_line};
 use crate::msg::RspOp;
 use weft_rtl::prelude::*;
 
@@ -46,26 +47,30 @@ impl Seen<'_> {
     }
 }
 
+/// Dirty bytes are there where the state says so, and nowhere where it says that none are.
+fn is_sound(look: &Lookup) -> Bool {
+    let dirty = look.there.state.is_any(&[LineState::Pd, LineState::D, LineState::W]);
+    let clean = look.there.state.is_any(&[LineState::P, LineState::V]);
+    (!dirty | look.mask.any()) & (!clean | look.mask.none())
+}
+
 fn lines(seen: &Seen) {
-    let (Parts { p, own, memory, .. }, d) = (seen.parts, seen.d);
-    let looks = d.at_line;
-    let one = d.look.matches.popcount().le(1);
-    assert_always("l2_one_way_per_line", !looks | one, "a line is in one way at most");
-    let sound = !d.look.hit | Arrays::is_sound(&d.look);
+    let (Parts { memory, select, .. }, d) = (seen.parts, seen.d);
+    observe_line(
+        select,
+        &memory.fills,
+        &AtLine {
+            line: d.op.about.line,
+            look: &d.look,
+            found: &d.found,
+            looks: d.at_line,
+            comes: seen.valid() & d.op.from_head,
+            fill: seen.is(Kind::Fill),
+            wb: seen.is(Kind::Wb),
+        },
+    );
     let text = "dirty bytes are there where the state says so";
-    assert_always("l2_dirty_bytes", !looks | sound, text);
-    let coming = d.look.state.is_any(&COMING);
-    let arrived = seen.is(Kind::Fill) | d.op.target;
-    let same = coming.eq(d.found.hit) | (arrived & d.found.hit);
-    assert_always("l2_coming_has_mshr", !looks | same, "a line is on its way exactly while it has an MSHR");
-    let bank = if p.srsp.banks == 1 { own.none() } else { p.srsp.bank_of(d.op.line).eq(*own) };
-    let home = !(seen.valid() & d.op.from_head) | bank;
-    assert_always("l2_own_bank", home, "a message comes to the bank of its line");
-    let bytes = d.op.mask.any() | !seen.is(Kind::Wb);
-    assert_always("l2_wb_has_bytes", !looks | bytes, "a write-back has bytes");
-    let served = memory.reserves() | !(seen.valid() & d.op.target);
-    let text = "who waited for a line is served while it is certainly here";
-    assert_always("l2_targets_with_line", served, text);
+    assert_always("l2_dirty_bytes", !d.at_line | !d.look.hit | is_sound(&d.look), text);
     let done = d.acts | !(seen.valid() & (d.op.target | seen.is(Kind::Fill)));
     assert_always("l2_fill_never_waits", done, "a line from memory and who waited for it are served at once");
 }
@@ -77,7 +82,7 @@ fn owners(seen: &Seen) {
     assert_always("l2_one_revocation", !looks | one, "a line is revoked once at a time");
     let revoked = seen.in_state(LineState::RV).eq(d.asked.hit);
     assert_always("l2_revoked_has_entry", !looks | revoked, "a line is in RV exactly while it is revoked");
-    let mine = d.look.owner.eq(d.op.src);
+    let mine = d.look.kept.eq(d.op.src);
     let text = "an L1 does not register a line that it has";
     assert_always("l2_owner_has_it", !(d.at_line & d.lines.does(LineDoes::Revoke) & mine), text);
     let backs = d.at_line & (seen.is(Kind::Unreg) | seen.is(Kind::RevokeAck));
@@ -104,7 +109,11 @@ fn line_races(seen: &Seen) {
     let registered = d.l(LineDoes::Pop) & d.look.state.is_any(&OWNED);
     race("pops_registered", registered, "the line of an entry of the sFIFO is registered by now");
     race("full_pops", seen.choice.pops, "a full sFIFO makes room");
-    race("unreg_waits_for_room", d.waits.room & seen.is(Kind::Unreg), "an UNREG waits for room in the sFIFO");
+    race(
+        "unreg_waits_for_room",
+        d.waits.short.room & seen.is(Kind::Unreg),
+        "an UNREG waits for room in the sFIFO",
+    );
     race("replaces_dirty", d.f(FrameDoes::Evict), "a dirty line is replaced");
     if p.combines() {
         let coming = d.look.state.is_any(&COMING);
@@ -120,7 +129,7 @@ fn line_races(seen: &Seen) {
         race("write_around", d.f(FrameDoes::Around), "a write-back finds no frame");
     } else {
         let text = "a write waits for a line on its way from memory, to drop it";
-        race("wb_waits_for_line", d.waits.line & wb, text);
+        race("wb_waits_for_line", d.waits.short.line & wb, text);
         let joins = d.l(LineDoes::Through) & seen.in_state(LineState::D);
         race("through_with_dirty", joins, "a write goes out together with bytes that an owner has left");
     }
@@ -130,7 +139,7 @@ fn registration_races(seen: &Seen) {
     let d = seen.d;
     let (reg, wb) = (seen.is(Kind::Reg), seen.is(Kind::Wb));
     let queue = d.at_line & d.lines.does(LineDoes::Queue);
-    let mine = d.look.owner.eq(d.op.src);
+    let mine = d.look.kept.eq(d.op.src);
     race("third_reg_waits", queue & !mine, "a registration waits while the line is revoked for another");
     race("reg_overtakes_ack", queue & mine, "an L1 registers a line again whose REVOKE_ACK is on its way");
     let second = d.waits.turn & d.lines.does(LineDoes::Join);
@@ -177,21 +186,23 @@ fn frame_races(seen: &Seen) {
 
 /// Accesses by kind: what the comparison of systems counts as L2 accesses.
 fn accesses(seen: &Seen) {
-    let (d, outs) = (seen.d, seen.parts.outs);
+    let d = seen.d;
+    let stage = &seen.parts.outs;
+    let answers = |op| stage.valid.get() & stage.step.get().reply.is(op);
     count("l2_rd", seen.served(Kind::Rd), "reads of lines");
     count("l2_rdu", seen.served(Kind::Rdu), "reads of bytes beside atomics");
     count("l2_wb", seen.served(Kind::Wb), "write-backs");
     count("l2_reg", seen.served(Kind::Reg), "registrations");
     count("l2_unreg", seen.served(Kind::Unreg), "lines given back by their owners");
     let acks = seen.served(Kind::RevokeAck);
-    count("l2_revoke_acks", acks & d.op.has, "lines given back on demand");
-    count("l2_empty_revoke_acks", acks & !d.op.has, "answers to REVOKEs that an UNREG has crossed");
+    count("l2_revoke_acks", acks & d.op.about.has, "lines given back on demand");
+    count("l2_empty_revoke_acks", acks & !d.op.about.has, "answers to REVOKEs that an UNREG has crossed");
     let hits = d.op.from_head & (d.l(LineDoes::Read) | d.l(LineDoes::Grant));
     count("l2_hits", hits, "reads and registrations that found their line");
     count("l2_write_hits", d.l(LineDoes::Merge) & seen.is(Kind::Wb), "write-backs that found their line");
     count("l2_fills", seen.valid() & seen.is(Kind::Fill), "lines that came from memory");
-    count("l2_answers", outs.answers(RspOp::Fill), "lines sent to L1s");
-    count("l2_reg_data", outs.answers(RspOp::RegData), "lines sent to their new owners");
+    count("l2_answers", answers(RspOp::Fill), "lines sent to L1s");
+    count("l2_reg_data", answers(RspOp::RegData), "lines sent to their new owners");
     let off = seen.valid() & d.op.from_head & !d.takes;
     count("l2_put_off", off, "messages that were looked at and wait");
 }

@@ -1,9 +1,8 @@
 //! Parameters of a bank.
 
-use crate::l2::{L2Fault, L2Params};
-use crate::params::{Impl, Srsp, srsp_from, srsp_params};
+use crate::bank::{self, Bank, count_of, info, within};
+use crate::params::{Srsp, srsp_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
-use weft_rtl::prelude::*;
 
 /// What becomes of data that L1s write back to a line that nobody has registered: srsp.md's `L2_WRITE`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -110,91 +109,10 @@ impl HlrcL2Params {
         }
     }
 
-    /// The `srsp_l2` of the same sizes.
-    fn bank(&self) -> L2Params {
-        L2Params {
-            srsp: self.srsp.clone(),
-            system: Impl::Base,
-            size: self.size,
-            ways: self.ways,
-            sfifo: self.sfifo,
-            locks: 1,
-            latency: self.latency,
-            mshrs: self.mshrs,
-            targets: self.targets,
-            writes: self.writes,
-            link: 4,
-            fault: L2Fault::None,
-        }
-    }
-
-    /// Sets of a bank: size / (banks * line * ways).
-    pub fn sets(&self) -> u32 {
-        self.bank().sets()
-    }
-    /// Width of a set's number; 1 also for a single set.
-    pub fn set_bits(&self) -> u32 {
-        self.bank().set_bits()
-    }
-    /// Width of a tag: line bits without those of bank and set.
-    pub fn tag_bits(&self) -> u32 {
-        self.bank().tag_bits()
-    }
-    /// Width of a way's number.
-    pub fn way_bits(&self) -> u32 {
-        self.bank().way_bits()
-    }
-    /// Width of a place in the data array, {set, way}.
-    pub fn row_bits(&self) -> u32 {
-        self.bank().row_bits()
-    }
-    /// sFIFO entries of a bank.
-    pub fn sfifo_entries(&self) -> u32 {
-        self.bank().sfifo_entries()
-    }
-    /// Width of an MSHR's number.
-    pub fn mshr_bits(&self) -> u32 {
-        self.bank().mshr_bits()
-    }
-    /// Width of the number of a write, or of a read around the bank.
-    pub fn write_bits(&self) -> u32 {
-        self.bank().write_bits()
-    }
-    /// Width of the number of an MSHR or of one of those.
-    pub(super) fn own_bits(&self) -> u32 {
-        self.mshr_bits().max(self.write_bits())
-    }
-    /// Lines that may have come from memory and wait for the pipeline: those of MSHRs, then those of reads around the bank.
-    pub(super) fn landings(&self) -> u32 {
-        self.mshrs + self.writes
-    }
-    /// Heads of ingress queues: REQ and WB of each L1.
-    pub fn heads(&self) -> u32 {
-        self.bank().heads()
-    }
-    /// Width of a place among the messages that wait for a line.
-    pub fn target_bits(&self) -> u32 {
-        self.bank().target_bits()
-    }
-    /// Set of a line.
-    pub fn set_of(&self, line: Bits) -> Bits {
-        self.bank().set_of(line)
-    }
-    /// Tag of a line.
-    pub fn tag_of(&self, line: Bits) -> Bits {
-        self.bank().tag_of(line)
-    }
-    /// The line of a tag and set of a bank.
-    pub fn line_from(&self, tag: Bits, set: Bits, bank: Bits) -> Bits {
-        self.bank().line_from(tag, set, bank)
-    }
-    /// Place of a way in the data array.
-    pub fn row_of(&self, set: Bits, way: Bits) -> Bits {
-        self.bank().row_of(set, way)
-    }
-    /// The first byte of a line.
-    pub fn address(&self, line: Bits) -> Bits {
-        self.bank().address(line)
+    /// What banks of all systems have.
+    pub fn bank(&self) -> Bank {
+        let HlrcL2Params { size, ways, sfifo, latency, mshrs, targets, writes, .. } = *self;
+        Bank { srsp: self.srsp.clone(), size, ways, sfifo, latency, mshrs, targets, writes }
     }
     /// Data of unregistered lines is combined.
     pub(super) fn combines(&self) -> bool {
@@ -203,8 +121,7 @@ impl HlrcL2Params {
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
-        let HlrcL2Params { size, ways, sfifo, revokes, latency, mshrs, targets, writes, .. } = self;
-        let own = format!("s{size}_w{ways}_f{sfifo}_r{revokes}_d{latency}_m{mshrs}_t{targets}_o{writes}");
+        let own = self.bank().name(&format!("r{}", self.revokes));
         let write = self.write.word().replace('-', "_");
         let victims = if self.owned_aware { "" } else { "_any" };
         let fault = match self.fault {
@@ -219,21 +136,8 @@ impl HlrcL2Params {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        if !(1..=64).contains(&self.revokes) {
-            return Err(BlockError::Illegal {
-                block: "hlrc-l2".into(),
-                key: "revokes".into(),
-                value: self.revokes.to_string(),
-                problem: "it lies outside".into(),
-                legal: "1..64".into(),
-            });
-        }
-        self.bank().validate().map_err(|error| match error {
-            BlockError::Illegal { key, value, problem, legal, .. } => {
-                BlockError::Illegal { block: "hlrc-l2".into(), key, value, problem, legal }
-            }
-            other => other,
-        })
+        within("hlrc-l2", "revokes", self.revokes, 1, 64)?;
+        self.bank().validate("hlrc-l2")
     }
 
     /// Reads the parameters of the block.
@@ -241,20 +145,20 @@ impl HlrcL2Params {
     /// # Errors
     /// A value that is no number, unknown or illegal.
     pub fn from_set(set: &ParamSet) -> Result<HlrcL2Params, BlockError> {
-        let number = |key, hi| set.within(key, 0, hi).map(|v| v as u32);
         let (write, fault) = (set.text("l2_write"), set.text("inject"));
         let write = L2Write::WORDS.iter().find(|w| w.1 == write);
         let fault = HlrcL2Fault::WORDS.iter().find(|w| w.1 == fault);
+        let Bank { srsp, size, ways, sfifo, latency, mshrs, targets, writes } = Bank::from_set(set)?;
         let p = HlrcL2Params {
-            srsp: srsp_from(set)?,
-            size: number("size", 1 << 30)?,
-            ways: number("ways", 64)?,
-            sfifo: number("sfifo", 1 << 16)?,
-            revokes: number("revokes", 1 << 16)?,
-            latency: number("latency", 1 << 16)?,
-            mshrs: number("l2_mshrs", 1 << 16)?,
-            targets: number("targets", 1 << 16)?,
-            writes: number("writes", 1 << 16)?,
+            srsp,
+            size,
+            ways,
+            sfifo,
+            revokes: count_of(set, "revokes")?,
+            latency,
+            mshrs,
+            targets,
+            writes,
             write: write.ok_or_else(|| set.illegal("l2_write", "it is not known"))?.0,
             owned_aware: set.within("owned_aware", 0, 1)? == 1,
             fault: fault.ok_or_else(|| set.illegal("inject", "it is not known"))?.0,
@@ -266,30 +170,17 @@ impl HlrcL2Params {
 
 /// The parameters of the block on the command line.
 pub(super) fn infos() -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
-    let mut all = vec![
-        info("size", "4M", "banks * line * ways * 2^k, k in 0..16", "bytes of all banks together"),
-        info("ways", "16", "2, 4, 8, 16", "ways"),
-        info(
-            "sfifo",
-            "24",
-            "2..256, a multiple of banks, 2 and more each",
-            "sFIFO entries of all banks together",
-        ),
-        info("revokes", "8", "1..64", "revocations under way, per bank"),
-        info("latency", "24", "5..1000", "cycles from a message to its answer, for a hit"),
-        info("l2_mshrs", "32", "1..128", "lines under way from memory, per bank"),
-        info("targets", "8", "1..64", "messages that wait for such a line"),
-        info("writes", "16", "1..64", "writes under way to memory, and as many reads around the bank"),
-        info("l2_write", "through-inv", "combine, through-inv", "data written back to unregistered lines"),
+    let faults =
+        "none, grant-before-flush, lost-unreg, early-unreg-ack, lost-recall, early-wb-ack, stale-fill";
+    let revokes = info("revokes", "8", "1..64", "revocations under way, per bank");
+    let data = "data written back to unregistered lines";
+    let after = [
+        info("l2_write", "through-inv", "combine, through-inv", data),
         info("owned_aware", "1", "0, 1", "unregistered lines are replaced first"),
-        info(
-            "inject",
-            "none",
-            "none, grant-before-flush, lost-unreg, early-unreg-ack, lost-recall, early-wb-ack, stale-fill",
-            "a fault put in on purpose (simulation only)",
-        ),
+        info("inject", "none", faults, "a fault put in on purpose (simulation only)"),
     ];
+    let writes = "writes under way to memory, and as many reads around the bank";
+    let mut all = bank::infos((&[], revokes, &after), "4M", writes);
     let cus = |p: ParamInfo| if p.name == "cus" { ParamInfo { default: "128".into(), ..p } } else { p };
     all.extend(srsp_params().into_iter().map(cus));
     all

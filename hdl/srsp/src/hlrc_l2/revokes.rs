@@ -3,15 +3,15 @@
 //! An entry lives from the REVOKE to its REVOKE_ACK. The REVOKE itself waits as long as an answer would; there is room for one of each entry, so that sending one never waits.
 
 use super::params::HlrcL2Params;
+use crate::bank::{Bank, ripening};
 use crate::entries::Entries;
 use crate::msg::{Probe, ProbeOp};
-use weft_blocks::common::delay::delayed;
 use weft_blocks::common::fifo::Fifo;
 use weft_rtl::prelude::*;
 
 /// A line that is asked back.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL2Params)]
+#[bundle(params = Bank)]
 pub(super) struct Revocation {
     #[width(p.srsp.line_bits())]
     pub line: Bits,
@@ -32,7 +32,7 @@ pub(super) struct Revocation {
 
 /// A REVOKE on its way out.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL2Params)]
+#[bundle(params = Bank)]
 struct Sent {
     #[width(p.srsp.line_bits())]
     line: Bits,
@@ -52,7 +52,7 @@ pub(super) struct Found {
 
 /// The revocations of a bank.
 pub(super) struct Revokes {
-    p: HlrcL2Params,
+    bank: Bank,
     rows: Entries<Revocation>,
     sent: Fifo<Sent>,
     sends: Wire<Bool>,
@@ -66,13 +66,14 @@ const STAGES: u32 = 3;
 impl Revokes {
     /// Declares the table, the queue and channel `probe`.
     pub fn new(p: &HlrcL2Params) -> Revokes {
+        let bank = p.bank();
         Revokes {
-            rows: Entries::new("revokes", p.revokes, p),
-            sent: Fifo::new("revokes_sent", p.revokes, p),
+            rows: Entries::new("revokes", p.revokes, &bank),
+            sent: Fifo::new("revokes_sent", p.revokes, &bank),
             sends: wire_or::<Bool>("revokes_send", (), false),
             ripe: reg::<Bits>("revokes_ripe", bits_for(u64::from(p.revokes) + 1)).field("queue"),
             probe: out_channel::<Probe>("probe", &p.srsp),
-            p: p.clone(),
+            bank,
         }
     }
 
@@ -90,7 +91,7 @@ impl Revokes {
 
     /// A line of this set is asked back for nobody.
     pub fn recalls_in(&self, set: Bits) -> Bool {
-        self.rows.which(|row| !row.asked & self.p.set_of(row.line).eq(set)).any()
+        self.rows.which(|row| !row.asked & self.bank.set_of(row.line).eq(set)).any()
     }
 
     /// Opens an entry, and sends the REVOKE to the owner.
@@ -112,19 +113,14 @@ impl Revokes {
 
     /// Sends what has waited long enough; called once, after [`Revokes::open`].
     pub fn connect(&self) {
-        let ripens = delayed("revokes_under_way", self.sends.get(), self.p.latency - STAGES);
-        let ripens = ripens.named("revokes_ripen");
-        let ripe = &self.ripe;
-        let leave = ((ripe.get().any() | ripens) & self.probe.free).named("revoke_leaves");
-        let head = &self.sent.head;
-        when(leave, || {
-            let (op, addr) = (enum_lit(ProbeOp::Revoke), self.p.address(head.line));
-            self.probe.send(&Probe { op, addr, req: head.dst });
-            self.sent.pop();
+        let (sent, probe) = (&self.sent, &self.probe);
+        let pushed = (self.sends.get(), self.bank.latency - STAGES);
+        let waits = ripening(("revokes", "revoke"), pushed, &self.ripe, probe.free, || {
+            let (op, addr) = (enum_lit(ProbeOp::Revoke), self.bank.address(sent.head.line));
+            probe.send(&Probe { op, addr, req: sent.head.dst });
+            sent.pop();
         });
-        when(ripens & !leave, || ripe.set(ripe.get() + 1));
-        when(leave & !ripens, || ripe.set(ripe.get() - 1));
         let text = "cycles in which a REVOKE waits for the output";
-        count("l2_revoke_waits", ripe.get().any() & !self.probe.free, text);
+        count("l2_revoke_waits", waits, text);
     }
 }

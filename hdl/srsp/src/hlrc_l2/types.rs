@@ -1,7 +1,8 @@
 //! Records that travel and rest inside a bank.
 
-use super::params::HlrcL2Params;
-use crate::msg::{ReqOp, RspOp, WbOp};
+use super::arrays::Owners;
+use crate::bank::{self, Asker, Bank, BankState, Reply, bundle_of};
+use crate::msg::{ReqOp, WbOp};
 use weft_rtl::prelude::*;
 
 /// State of a line; its eight values still take three bits.
@@ -26,20 +27,11 @@ pub enum LineState {
     RV,
 }
 
-/// One way of a set.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL2Params)]
-pub(super) struct Tag {
-    #[width(p.tag_bits())]
-    #[field("tag")]
-    pub tag: Bits,
-    #[field("state")]
-    pub state: Enum<LineState>,
-}
+impl BankState for LineState {}
 
 /// What is kept of a [`Req`](crate::msg::Req).
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL2Params)]
+#[bundle(params = Bank)]
 pub(super) struct HeldReq {
     pub op: Enum<ReqOp>,
     #[width(p.srsp.cu_bits())]
@@ -52,7 +44,7 @@ pub(super) struct HeldReq {
 
 /// What is kept of a [`Wb`](crate::msg::Wb).
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL2Params)]
+#[bundle(params = Bank)]
 pub(super) struct HeldWb {
     pub op: Enum<WbOp>,
     #[width(p.srsp.cu_bits())]
@@ -90,51 +82,28 @@ pub(super) enum Kind {
     Direct,
 }
 
-/// The operation in stage 1.
+/// What an operation is about.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL2Params)]
-pub(super) struct Op {
-    pub kind: Enum<Kind>,
-    /// It stands at the head of an ingress queue.
-    pub from_head: Bool,
-    /// That queue: WB, else REQ.
-    pub wb: Bool,
-    /// It waited for the line that has just come.
-    pub target: Bool,
-    /// Who asks, or is answered.
-    #[width(p.srsp.cu_bits())]
-    pub src: Bits,
-    /// MSHR of the L1.
-    #[width(p.srsp.mshr_bits())]
-    pub mshr: Bits,
+#[bundle(params = Bank)]
+pub(super) struct Named {
     #[width(p.srsp.line_bits())]
     pub line: Bits,
     /// A RevokeAck brings the line.
     pub has: Bool,
-    #[width(p.srsp.wbt_bits())]
-    pub wbt: Bits,
-    #[width(1)]
-    pub epoch: Bits,
-    #[width(p.srsp.line)]
-    pub mask: Bits,
-    #[width(p.srsp.data_bits())]
-    pub data: Bits,
-    /// Own MSHR of a Fill, number of the write or read of an Ack or Direct.
-    #[width(p.own_bits())]
-    pub own: Bits,
 }
 
-/// Who waits for a line from memory.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL2Params)]
-pub(super) struct Target {
-    /// A registration, else a read.
-    pub reg: Bool,
-    #[width(p.srsp.cu_bits())]
-    pub src: Bits,
-    /// MSHR of the L1.
-    #[width(p.srsp.mshr_bits())]
-    pub mshr: Bits,
+/// The operation in stage 1.
+pub(super) type Op = bank::Op<Kind, Named>;
+/// Stage 0 and the register of stage 1.
+pub(super) type Select = bank::Pipeline<Kind, Named, LineState, Owners>;
+
+bundle_of! {
+    /// Who waits for a line from memory.
+    struct Target<>(p: Bank) {
+        /// A registration, else a read.
+        reg: Bool = (),
+        asker flat: Asker = p.clone(),
+    }
 }
 
 /// What stage 2 writes into the line's row.
@@ -151,7 +120,7 @@ pub(super) enum Put {
 /// Data of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]
-pub(super) enum Shows {
+pub(crate) enum Shows {
     /// None.
     Nothing,
     /// The line as stage 2 leaves it.
@@ -172,16 +141,10 @@ pub(super) enum Sends {
     Message,
 }
 
-/// A write to memory, and the read that follows it; each may be alone.
+/// The read that follows a write to memory, or goes alone.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL2Params)]
-pub(super) struct Order {
-    /// Bytes are written.
-    pub write: Bool,
-    #[width(p.srsp.line_bits())]
-    pub write_line: Bits,
-    #[width(p.write_bits())]
-    pub write_id: Bits,
+#[bundle(params = Bank)]
+pub(super) struct Follows {
     /// A line is read.
     pub read: Bool,
     /// Around the bank.
@@ -192,52 +155,24 @@ pub(super) struct Order {
     pub read_id: Bits,
 }
 
-/// An order with the bytes that it writes.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL2Params)]
-pub(super) struct Job {
-    #[shape(p.clone())]
-    pub order: Order,
-    #[width(p.srsp.line)]
-    pub mask: Bits,
-    #[width(p.srsp.data_bits())]
-    pub data: Bits,
-}
+/// What goes to memory.
+pub(super) type Order = bank::Order<Follows>;
 
-/// The operation in stage 2.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL2Params)]
-pub(super) struct Step {
-    #[width(p.row_bits())]
-    pub row: Bits,
-    /// Dirty bytes of the line before.
-    #[width(p.srsp.line)]
-    pub dirty: Bits,
-    pub put: Enum<Put>,
-    #[width(p.srsp.line)]
-    pub mask: Bits,
-    #[width(p.srsp.data_bits())]
-    pub data: Bits,
-    /// An answer is sent.
-    pub answer: Bool,
-    pub rsp: Enum<RspOp>,
-    pub shows: Enum<Shows>,
-    #[width(p.srsp.cu_bits())]
-    pub dst: Bits,
-    #[width(p.srsp.mshr_bits())]
-    pub mshr: Bits,
-    #[width(p.srsp.wbt_bits())]
-    pub wbt: Bits,
-    #[width(1)]
-    pub epoch: Bits,
-    /// The line was here, without memory.
-    pub hit: Bool,
-    /// An order goes to memory.
-    pub orders: Bool,
-    #[shape(p.clone())]
-    pub order: Order,
-    pub sends: Enum<Sends>,
-    /// Bytes that it writes.
-    #[width(p.srsp.line)]
-    pub out_mask: Bits,
+bundle_of! {
+    /// The operation in stage 2.
+    struct Step<>(p: Bank) {
+        row: Bits = p.row_bits(),
+        /// Dirty bytes of the line before.
+        dirty: Bits = p.srsp.line,
+        put: Enum<Put> = (),
+        mask: Bits = p.srsp.line,
+        data: Bits = p.srsp.data_bits(),
+        reply flat: Reply<Shows> = p.clone(),
+        /// An order goes to memory.
+        orders: Bool = (),
+        order: Order = p.clone(),
+        sends: Enum<Sends> = (),
+        /// Bytes that it writes.
+        out_mask: Bits = p.srsp.line,
+    }
 }

@@ -1,14 +1,13 @@
 //! Stage 1: compares tags and locks, decides by the tables, and passes what is to be done to stage 2.
 
-use super::arrays::Lookup;
 use super::data::word_bytes;
 use super::ingress::Waits;
-use super::memory::Writer;
 use super::params::L2Fault;
 use super::select::Parts;
 use super::table::{self, Event, FrameDoes, LineDoes, LockDoes, LockMessage, LockState, Place};
 use super::table::{TokenDoes, TokenState, Use};
 use super::types::*;
+use crate::bank::{Asker, Moves, Next, Reply, Ruled, Short, Tag, Writer, chosen, code, coded};
 use crate::lock_tbl::Lock;
 use crate::msg::{RspOp, SyncOp};
 use weft_blocks::common::mshr::MshrMatch;
@@ -25,15 +24,10 @@ pub(super) struct Decision {
     pub own: Bool,
     pub other: Bool,
     pub handed: Bool,
-    lines: Decoded<LineState, LineDoes>,
-    frames: Decoded<NoState, FrameDoes>,
-    locks: Decoded<NoState, LockDoes>,
-    token: Decoded<TokenState, TokenDoes>,
-    /// A row of that table is in force.
-    pub at_line: Bool,
-    pub at_frame: Bool,
-    pub at_lock: Bool,
-    pub at_token: Bool,
+    pub lines: Ruled<LineState, LineDoes>,
+    pub frames: Ruled<NoState, FrameDoes>,
+    pub locks: Ruled<NoState, LockDoes>,
+    pub token: Ruled<TokenState, TokenDoes>,
     pub waits: Waits,
     pub takes: Bool,
     /// Its action at the line is carried out, not put off.
@@ -51,34 +45,24 @@ struct Rows<'a> {
 impl Decision {
     /// The line's row takes an action, and it is carried out or put off.
     pub fn l(&self, action: LineDoes) -> Bool {
-        self.at_line & self.lines.does(action)
+        self.lines.does(action)
     }
     /// The frame's row takes an action.
     pub fn f(&self, action: FrameDoes) -> Bool {
-        self.at_frame & self.frames.does(action)
+        self.frames.does(action)
     }
     /// The lock's row takes an action.
     pub fn k(&self, action: LockDoes) -> Bool {
-        self.at_lock & self.locks.does(action)
+        self.locks.does(action)
     }
     /// The token's row takes an action.
     pub fn t(&self, action: TokenDoes) -> Bool {
-        self.at_token & self.token.does(action)
+        self.token.does(action)
     }
     /// The operation is of one of these kinds.
     pub fn is(&self, kinds: &[Kind]) -> Bool {
         self.op.kind.is_any(kinds)
     }
-}
-
-/// The encoding of a value of a column.
-fn code<E: HwEnum>(value: E) -> Bits {
-    lit(value.encoding(), E::enum_type().width)
-}
-
-/// The first of the pairs that holds, as a value of a column.
-fn coded<E: HwEnum>(pairs: &[(Bool, E)], rest: E) -> Bits {
-    pairs.iter().rev().fold(code(rest), |so_far, (now, value)| mux(*now, code(*value), so_far))
 }
 
 /// What a message's line is to its lock, and the decoded row.
@@ -87,8 +71,7 @@ struct Locking {
     own: Bool,
     other: Bool,
     handed: Bool,
-    at: Bool,
-    rows: Decoded<NoState, LockDoes>,
+    rows: Ruled<NoState, LockDoes>,
 }
 
 fn locking(with: &Parts, op: &Op, valid: Bool, line: Bits) -> Locking {
@@ -98,7 +81,7 @@ fn locking(with: &Parts, op: &Op, valid: Bool, line: Bits) -> Locking {
     let mine = lock.owner.eq(op.src);
     let senior = &ingress.senior;
     // A lock that was handed to a waiter is free for it, and for what no lock holds up.
-    let reserved = lock.locked & senior.holds.get() & senior.entry.get().eq(lock.index);
+    let reserved = lock.locked & senior.notes.holds.get() & senior.notes.entry.get().eq(lock.index);
     let handed = (reserved & mine & !op.wb).named("s1_handed");
     let counts = (lock.locked & !handed & !(reserved & op.wb)).named("s1_locked");
     let (own, other) = (counts & mine, counts & !mine);
@@ -118,9 +101,9 @@ fn locking(with: &Parts, op: &Op, valid: Bool, line: Bits) -> Locking {
     let state = coded(&states, LockState::Free);
     let message = coded(&message, LockMessage::RdAtm);
     let at = at.named("s1_at_lock");
-    let rows =
+    let decoded =
         table::locks(p.system).decode_about(line, at, (state.named("s1_lock"), message.named("s1_message")));
-    Locking { lock, own, other, handed, at, rows }
+    Locking { lock, own, other, handed, rows: Ruled { at, decoded } }
 }
 
 /// Decodes the line's and the frame's rows.
@@ -129,10 +112,10 @@ fn lining(
     op: &Op,
     look: &Lookup,
     at: Bool,
-) -> (Decoded<LineState, LineDoes>, Decoded<NoState, FrameDoes>, Bool) {
+) -> (Ruled<LineState, LineDoes>, Ruled<NoState, FrameDoes>) {
     let p = with.p;
     let is = |kinds: &[Kind]| op.kind.is_any(kinds);
-    let bytes = word_bytes(p, op.atomic.addr, op.atomic.wide);
+    let bytes = word_bytes(p, op.about.atomic.addr, op.about.atomic.wide);
     let whole = look.mask.all();
     let inside = (look.mask & bytes).eq(bytes);
     let in_w = look.state.is(LineState::W);
@@ -161,10 +144,10 @@ fn lining(
     let place = coded(&places, Place::W).named("s1_frame");
     let usage = mux(fetch, code(Use::Fetch), code(Use::Take));
     let frames = table::frames().decode(at_frame, (place, usage.named("s1_use")));
-    (lines, frames, at_frame)
+    (Ruled { at, decoded: lines }, Ruled { at: at_frame, decoded: frames })
 }
 
-fn tokens(with: &Parts, op: &Op, valid: Bool) -> (Decoded<TokenState, TokenDoes>, Bool) {
+fn tokens(with: &Parts, op: &Op, valid: Bool) -> Ruled<TokenState, TokenDoes> {
     let is = |kind: Kind| op.kind.is(kind);
     let at = (valid & (is(Kind::Token) | is(Kind::TokenRel))).named("s1_at_token");
     // The token is kept for a waiter whose turn it is.
@@ -174,25 +157,24 @@ fn tokens(with: &Parts, op: &Op, valid: Bool) -> (Decoded<TokenState, TokenDoes>
     let rows = table::token().decode(at, (taken, is(Kind::TokenRel).bits()));
     let row = rows.clone();
     with.token.held.on_next(move |held| row.leads_to((held | kept).bits().as_enum::<TokenState>()));
-    (rows, at)
+    Ruled { at, decoded: rows }
 }
 
 /// Builds stage 1.
 pub(super) fn connect(with: &Parts) -> Decision {
-    let Parts { p, arrays, memory, select, .. } = with;
+    let Parts { p, memory, select, .. } = with;
     let (op, valid) = (select.s1.get(), select.s1_valid.get());
-    let line = p.srsp.line_of(op.atomic.addr).named("s1_line");
-    let look = arrays.look(p.tag_of(line));
+    let line = p.srsp.line_of(op.about.atomic.addr).named("s1_line");
+    let look = select.rows.look(with.bank.tag_of(line), |is| !is(&[LineState::P, LineState::Pd]));
     let found = memory.find(line);
     let k = locking(with, &op, valid, line);
     let of_line = [Kind::Rd, Kind::Atm, Kind::AtmSys, Kind::Wb, Kind::RemOp, Kind::Pop, Kind::Fill];
-    let serves = !k.at | k.rows.does(LockDoes::Serve);
+    let serves = !k.rows.at | k.rows.decoded.does(LockDoes::Serve);
     let at_line = (valid & op.kind.is_any(&of_line) & serves).named("s1_at_line");
-    let (lines, frames, at_frame) = about(line, || lining(with, &op, &look, at_line));
-    let (token, at_token) = tokens(with, &op, valid);
+    let (lines, frames) = about(line, || lining(with, &op, &look, at_line));
+    let token = tokens(with, &op, valid);
     let low = bool_lit(false);
-    let none =
-        Waits { lock: low, full: low, token: low, sys: low, supply: low, room: low, line: low, target: low };
+    let none = Waits { lock: low, full: low, token: low, sys: low, short: Short::of_nothing(), target: low };
     let mut d = Decision {
         op,
         line,
@@ -206,10 +188,6 @@ pub(super) fn connect(with: &Parts) -> Decision {
         frames,
         locks: k.rows,
         token,
-        at_line,
-        at_frame,
-        at_lock: k.at,
-        at_token,
         waits: none,
         takes: low,
         acts: low,
@@ -224,18 +202,18 @@ pub(super) fn connect(with: &Parts) -> Decision {
 fn outcome(with: &Parts, d: &mut Decision, valid: Bool) {
     let Parts { memory, sfifo, sys, .. } = with;
     let op = &d.op;
-    let writes = !op.kind.is_any(&[Kind::Atm, Kind::RemOp]) | !op.atomic.op.is(SyncOp::Ld);
+    let writes = !op.kind.is_any(&[Kind::Atm, Kind::RemOp]) | !op.about.atomic.op.is(SyncOp::Ld);
     // A frame that is taken gets bytes at once; a fetched one is dirty already or not at all.
     let pushes = (d.l(LineDoes::Push) & writes) | d.f(FrameDoes::Occupy);
     let sends = d.f(FrameDoes::Evict) | d.f(FrameDoes::Around) | d.l(LineDoes::Clean);
     let no_write = sends & !memory.write_free().0;
-    let no_mshr = d.f(FrameDoes::Reserve) & memory.lines.full();
-    let no_amo = d.l(LineDoes::ToMemory) & !memory.amo_free().0;
+    let no_mshr = d.f(FrameDoes::Reserve) & memory.lines.mshrs.full();
+    let no_amo = d.l(LineDoes::ToMemory) & !memory.other_free().0;
     let line = d.l(LineDoes::Wait) | (d.l(LineDoes::Join) & !d.found.room) | d.f(FrameDoes::Stay);
     let supply = !line & (no_write | no_mshr | no_amo);
     let room = !line & !supply & pushes & sfifo.full();
     let off = line | supply | room;
-    let acts = (d.at_line & !off).named("s1_acts");
+    let acts = (d.lines.at & !off).named("s1_acts");
     let begins = op.kind.is_any(&[Kind::SysFlush, Kind::SysInv]);
     let locked = d.k(LockDoes::Queue);
     let full = d.k(LockDoes::Room);
@@ -249,9 +227,7 @@ fn outcome(with: &Parts, d: &mut Decision, valid: Bool) {
         full: head & full,
         token: head & token,
         sys: head & sys_busy,
-        supply: head & supply,
-        room: head & room,
-        line: head & line,
+        short: Short { supply: head & supply, room: head & room, line: head & line },
         target: target.named("s1_becomes_target"),
     };
     let stays = locked | full | token | sys_busy | off | target;
@@ -265,24 +241,19 @@ impl Rows<'_> {
         let (with, d) = (self.with, self.d);
         let Parts { ingress, select, .. } = with;
         let valid = select.s1_valid.get();
-        let head = ingress.bit(d.op.wb, d.op.src);
+        let head = ingress.queues.bit(d.op.wb, d.op.src);
         when(valid & d.op.from_head, || ingress.leave(head, d.takes, &d.waits, d.lock.index, d.op.src));
         self.locks();
         self.tokens();
         self.array();
         self.memory();
         let step = self.step();
-        let answers = step.answer | step.orders | step.put.is_any(&[Put::Merge, Put::Fill, Put::Amo]);
+        let answers = step.reply.answer | step.orders | step.put.is_any(&[Put::Merge, Put::Fill, Put::Amo]);
         with.outs.accept(valid & answers, &step);
         when(valid & d.is(&[Kind::SysFlush, Kind::SysInv]) & d.takes, || {
             with.sys.begin(d.op.src, d.is(&[Kind::SysInv]), with.sfifo.count());
         });
-        let hold = valid & d.l(LineDoes::Hold);
-        when(hold, || select.held.set(true));
-        when(valid & d.is(&[Kind::Fill]), || {
-            select.held.set(false);
-            ingress.line_came();
-        });
+        select.hold(valid & d.l(LineDoes::Hold), Kind::Fill, || ingress.short.line_came());
     }
 
     /// Locks are taken, given up, handed on.
@@ -295,8 +266,8 @@ impl Rows<'_> {
         when(d.k(LockDoes::Unlock) & d.takes, || ingress.unlock(locks, d.lock.index));
         let senior = &ingress.senior;
         let served = d.takes | d.waits.target;
-        let retires = served & d.op.from_head & !d.op.wb & senior.there.get() & senior.who.get().eq(d.op.src);
-        let grace = senior.grace.get().any();
+        let retires = served & d.op.from_head & !d.op.wb & senior.is(d.op.src);
+        let grace = senior.notes.grace.get().any();
         // While a line stays free for a reader, other messages of it are no concern of this.
         let retires = retires & (d.handed | !grace);
         let first = d.handed & d.is(&[Kind::Rd]) & !grace;
@@ -309,7 +280,7 @@ impl Rows<'_> {
         let idle = !with.select.s1_valid.get() & !with.outs.executing();
         when(ingress.expired() & idle, || {
             ingress.retire();
-            ingress.give_up(locks, senior.entry.get());
+            ingress.give_up(locks, senior.notes.entry.get());
         });
     }
 
@@ -325,44 +296,30 @@ impl Rows<'_> {
     /// State, dirty bytes, age and sFIFO.
     fn array(&self) {
         let (with, d) = (self.with, self.d);
-        let Parts { p, arrays, sfifo, .. } = with;
+        let Parts { select, sfifo, .. } = with;
+        let arrays = &select.rows;
         let (look, acts) = (&d.look, d.acts);
-        let set = p.set_of(d.line);
-        let state = wire_or::<Enum<LineState>>("s1_next", (), look.state);
-        let mask = wire_or::<Bits>("s1_next_dirty", p.srsp.line, look.mask);
+        let set = with.bank.set_of(d.line);
+        let next = Next::of(look);
         let now = |s: LineState| look.state.is(s);
-        let none = lit_bv(Bv::zero(p.srsp.line));
-        let filled = d.l(LineDoes::Fill);
-        let merges = d.l(LineDoes::Merge);
-        let occupies = d.f(FrameDoes::Occupy);
-        let reserves = d.f(FrameDoes::Reserve);
+        let (filled, merges, occupies, reserves) =
+            (d.l(LineDoes::Fill), d.l(LineDoes::Merge), d.f(FrameDoes::Occupy), d.f(FrameDoes::Reserve));
         when(merges, || {
-            mask.set(look.mask | d.op.mask);
-            when(now(LineState::P), || state.set(LineState::Pd));
-            when(now(LineState::V), || state.set(LineState::D));
+            next.mask.set(look.mask | d.op.mask);
+            when(now(LineState::P), || next.state.set(LineState::Pd));
+            when(now(LineState::V), || next.state.set(LineState::D));
         });
-        when(occupies, || {
-            mask.set(d.op.mask);
-            state.set(LineState::W);
-        });
-        when(reserves, || {
-            mask.set(mux(look.hit, look.mask, none));
-            state.set(mux(look.hit, enum_lit(LineState::Pd), enum_lit(LineState::P)));
-        });
-        when(filled, || state.set(mux(now(LineState::Pd), enum_lit(LineState::D), enum_lit(LineState::V))));
-        when(d.l(LineDoes::Clean), || {
-            mask.set(none);
-            state.set(LineState::V);
-        });
-        when(d.l(LineDoes::Drop), || state.set(LineState::I));
-        let changes = merges | occupies | reserves | filled | d.l(LineDoes::Clean) | d.l(LineDoes::Drop);
+        let cleans = d.l(LineDoes::Clean);
+        next.moves(look, d.op.mask, &Moves { occupies, reserves, fills: filled, cleans });
+        when(d.l(LineDoes::Drop), || next.state.set(LineState::I));
+        let changes = merges | occupies | reserves | filled | cleans | d.l(LineDoes::Drop);
         when(acts & changes, || {
-            let tag = Tag { tag: p.tag_of(d.line), state: state.get() };
-            arrays.put(set, look.way, tag, mask.get());
+            let tag = Tag { tag: with.bank.tag_of(d.line), state: next.state.get() };
+            arrays.put(set, look.way, tag, next.mask.get(), ());
         });
-        d.lines.leads_to_when(acts, arrays.state_after(set, look, p.tag_of(d.line)));
+        d.lines.decoded.leads_to_when(acts, arrays.state_after(set, look, with.bank.tag_of(d.line)));
         let uses = merges | occupies | reserves | d.l(LineDoes::Read) | d.l(LineDoes::Modify);
-        when(acts & uses, || arrays.touch(set, look, look.way));
+        when(acts & uses, || arrays.touch(set, look));
         when(d.pushes, || sfifo.push(d.line));
         when(acts & d.l(LineDoes::Pop), || sfifo.pop());
     }
@@ -371,9 +328,10 @@ impl Rows<'_> {
     fn memory(&self) {
         let (with, d) = (self.with, self.d);
         let (memory, op) = (with.memory, &d.op);
-        let target = Target { read: op.kind.is(Kind::Rd), wb: op.wb, src: op.src, mshr: op.mshr };
-        when(d.acts & d.f(FrameDoes::Reserve), || memory.lines.allocate(d.line, &target));
-        when(d.acts & d.l(LineDoes::Join), || memory.lines.merge(d.found.index, &target));
+        let asker = Asker { src: op.src, mshr: op.mshr };
+        let target = Target { read: op.kind.is(Kind::Rd), wb: op.wb, asker };
+        when(d.acts & d.f(FrameDoes::Reserve), || memory.lines.mshrs.allocate(d.line, &target));
+        when(d.acts & d.l(LineDoes::Join), || memory.lines.mshrs.merge(d.found.index, &target));
         when(d.acts & self.writes(), || {
             let writer = Writer { src: op.src, wbt: op.wbt, epoch: op.epoch };
             memory.open_write(d.f(FrameDoes::Around), &writer);
@@ -381,7 +339,7 @@ impl Rows<'_> {
         when(d.acts & d.l(LineDoes::ToMemory), || memory.open_amo(op.src));
         let valid = with.select.s1_valid.get();
         when(valid & d.is(&[Kind::Ack, Kind::AmoAck]), || memory.close(op.own, d.is(&[Kind::AmoAck])));
-        memory.present(op.own.resize(with.p.mshr_bits()));
+        memory.lines.present(op.own.resize(with.bank.mshr_bits()));
     }
 
     /// Bytes go to memory.
@@ -398,9 +356,9 @@ impl Rows<'_> {
     /// What stage 2 does.
     fn step(&self) -> Step {
         let (with, d) = (self.with, self.d);
-        let Parts { p, own, .. } = with;
+        let Parts { bank, .. } = with;
         let (op, look) = (&d.op, &d.look);
-        let set = p.set_of(d.line);
+        let set = bank.set_of(d.line);
         let (reads, modifies, merges) =
             (d.l(LineDoes::Read), d.l(LineDoes::Modify), d.l(LineDoes::Merge) | d.f(FrameDoes::Occupy));
         let puts = [
@@ -408,27 +366,24 @@ impl Rows<'_> {
             (d.l(LineDoes::Fill) & d.acts, Put::Fill),
             (modifies & d.acts, Put::Amo),
         ];
-        let put =
-            puts.iter().fold(enum_lit(Put::Nothing), |rest, (now, put)| mux(*now, enum_lit(*put), rest));
+        let put = chosen(&puts, Put::Nothing);
         let around = d.acts & d.f(FrameDoes::Around);
-        let leaver = p.line_from(look.there.tag, set, *own);
+        let leaver = with.select.leaver(look.there.tag, d.line);
         let thens =
             [(d.acts & d.f(FrameDoes::Reserve), Then::Read), (d.acts & d.l(LineDoes::ToMemory), Then::Amo)];
-        let then = thens.iter().fold(enum_lit(Then::Nothing), |rest, (now, t)| mux(*now, enum_lit(*t), rest));
+        let then = chosen(&thens, Then::Nothing);
         let write = d.acts & self.writes();
-        let wide = p.mshr_bits().max(p.write_bits());
-        let free = mux(d.l(LineDoes::ToMemory), with.memory.amo_free().1.resize(wide), self.free_mshr(wide));
+        let wide = bank.own_bits();
+        let free =
+            mux(d.l(LineDoes::ToMemory), with.memory.other_free().1.resize(wide), self.free_mshr(wide));
         let order = Order {
             write,
             write_line: mux(d.f(FrameDoes::Evict), leaver, d.line),
             write_id: with.memory.write_free().1,
-            then,
-            then_id: free,
-            atomic: op.atomic,
+            then: Follows { then, then_id: free, atomic: op.about.atomic },
         };
         let answers = self.answers(reads, modifies, merges);
-        let rsp =
-            answers.iter().fold(enum_lit(RspOp::Fill), |rest, (now, op)| mux(*now, enum_lit(*op), rest));
+        let rsp = chosen(&answers, RspOp::Fill);
         let answer = any_of(&answers.iter().map(|a| a.0).collect::<Vec<_>>());
         let memory = d.is(&[Kind::AmoAck]);
         let shows = mux(
@@ -436,15 +391,7 @@ impl Rows<'_> {
             enum_lit(Shows::Old),
             mux(memory, enum_lit(Shows::Memory), enum_lit(Shows::Nothing)),
         );
-        Step {
-            set,
-            way: look.way,
-            tag: p.tag_of(d.line),
-            state: look.state,
-            dirty: look.mask,
-            put,
-            mask: op.mask,
-            data: op.data,
+        let reply = Reply {
             answer: answer.named("s1_answers"),
             rsp,
             shows: mux(reads, enum_lit(Shows::Line), shows),
@@ -453,17 +400,28 @@ impl Rows<'_> {
             wbt: op.wbt,
             epoch: op.epoch,
             hit: op.from_head & reads,
+        };
+        Step {
+            set,
+            way: look.way,
+            tag: bank.tag_of(d.line),
+            state: look.state,
+            dirty: look.mask,
+            put,
+            mask: op.mask,
+            data: op.data,
+            reply,
             orders: write | !then.is(Then::Nothing),
             order,
             around,
             unlocks: op.kind.is(Kind::RemOp) & d.own,
-            keep: op.keep,
+            keep: op.about.keep,
             lock: d.lock.index,
         }
     }
 
     fn free_mshr(&self, width: u32) -> Bits {
-        self.with.memory.lines.free_index().resize(width)
+        self.with.memory.lines.mshrs.free_index().resize(width)
     }
 
     /// Answers and when they are sent.

@@ -30,7 +30,6 @@
 //!
 #![doc = include_str!("../../pictures/srsp-l2.svg")]
 
-mod arrays;
 mod data;
 mod decide;
 mod ingress;
@@ -48,6 +47,7 @@ use crate::lock_tbl::LockTbl;
 use crate::sfifo::Sfifo;
 use select::{Parts, Token};
 use sys::SysNeeds;
+use types::Select;
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
 
@@ -70,12 +70,7 @@ pub fn srsp_l2(p: &L2Params) -> Result<Arc<Module>, BlockError> {
     p.validate()?;
     Module::build(&p.module_name(), ModuleKind::Block, || {
         doc("Bank of the L2 of a GPU with scoped synchronisation (srsp.md section 6).");
-        for (name, value) in [("cus", p.srsp.cus), ("banks", p.srsp.banks), ("size", p.size)] {
-            param(name, value);
-        }
-        for (name, value) in [("ways", p.ways), ("sfifo", p.sfifo), ("latency", p.latency)] {
-            param(name, value);
-        }
+        p.bank().show(None);
         param("impl", p.system.word());
         param("inject", p.fault.word());
         describe(p);
@@ -84,21 +79,19 @@ pub fn srsp_l2(p: &L2Params) -> Result<Arc<Module>, BlockError> {
 }
 
 fn describe(p: &L2Params) {
-    let own = input::<Bits>("own", p.srsp.bank_bits());
-    let select = select::Select::new(p);
-    let arrays = arrays::Arrays::new(p);
+    let bank = p.bank();
+    let select = Select::new(&bank);
     let ingress = ingress::Ingress::new(p, select.open);
     let memory = memory::UnderWay::new(p, select.open);
     let outs = data::Outputs::new(p);
-    let sfifo = Sfifo::new("sfifo", p.sfifo_entries(), p.srsp.line_bits());
+    let sfifo = Sfifo::new("sfifo", bank.sfifo_entries(), p.srsp.line_bits());
     let locks = LockTbl::new("lock_tbl", p.locks, &p.srsp);
     let sys = sys::SysUnit::new(p);
     let token =
         Token { held: reg::<Bool>("token_held", ()), owner: reg::<Bits>("token_owner", p.srsp.cu_bits()) };
     let parts = Parts {
         p,
-        own,
-        arrays: &arrays,
+        bank: &bank,
         ingress: &ingress,
         memory: &memory,
         outs: &outs,
@@ -108,24 +101,24 @@ fn describe(p: &L2Params) {
         token: &token,
         select: &select,
     };
-    select.clear(p, &arrays);
-    memory.land();
-    let choice = select.connect(&parts);
-    let quiet = !select.s1_valid.get() & !outs.s2_valid.get();
+    select.clear();
+    memory.receive();
+    let choice = select::connect(&parts);
+    let quiet = !select.s1_valid.get() & !outs.stage.valid.get();
     let needs = SysNeeds {
-        drained: quiet & memory.lines.valid().none(),
+        drained: quiet & memory.lines.mshrs.valid().none(),
         owes: if p.fault == L2Fault::FenceMissed { bool_lit(false) } else { memory.owes() },
         count: sfifo.count(),
         pops: sfifo.pops(),
         answered: choice.sys_answer,
     };
-    sys.connect(p, &needs, &memory.epoch);
+    sys.connect(p, &needs, &memory.own.epoch);
     ingress.choose();
     let d = decide::connect(&parts);
-    let effects = outs.connect(memory.line(), (&arrays, &sfifo), (&ingress, &locks));
-    select.drop_sets(&arrays, &sys);
+    let effects = outs.connect(memory.lines.line(), (&select.rows, &sfifo), (&ingress, &locks));
+    select::drop_sets(&select.rows, &sys);
     table::machine().check(&[]);
     observe::connect(&observe::Seen { parts: &parts, choice: &choice, d: &d, effects: &effects });
     ingress.connect();
-    memory.connect();
+    memory.connect(|()| ());
 }

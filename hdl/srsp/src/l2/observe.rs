@@ -1,11 +1,11 @@
 //! Assertions, races and counters of a bank (srsp.md sections 7 and 12).
 
-use super::arrays::Arrays;
 use super::data::Effects;
 use super::decide::Decision;
 use super::select::{Choice, Parts};
 use super::table::{FrameDoes, LineDoes, LockDoes, TokenDoes};
-use super::types::{Kind, LineState};
+use super::types::{Kind, LineState, Lookup};
+use crate::bank::{AtLine, observe_line};
 use crate::msg::RspOp;
 use weft_rtl::prelude::*;
 
@@ -39,45 +39,43 @@ impl Seen<'_> {
     }
 }
 
+/// Dirty bytes are there exactly in the states that say so.
+fn is_sound(look: &Lookup) -> Bool {
+    let dirty = look.there.state.is_any(&[LineState::Pd, LineState::D, LineState::W]);
+    dirty.eq(look.mask.any())
+}
+
 fn lines(seen: &Seen) {
-    let (Parts { p, own, memory, outs, .. }, d) = (seen.parts, seen.d);
-    let valid = seen.valid();
-    let looks = d.at_line;
-    let one = d.look.matches.popcount().le(1);
-    assert_always("l2_one_way_per_line", !looks | one, "a line is in one way at most");
-    let sound = !d.look.hit | Arrays::is_sound(&d.look);
-    assert_always(
-        "l2_dirty_bytes",
-        !looks | sound,
-        "dirty bytes are there exactly in the states that say so",
+    let (Parts { memory, outs, select, .. }, d) = (seen.parts, seen.d);
+    observe_line(
+        select,
+        &memory.fills,
+        &AtLine {
+            line: d.line,
+            look: &d.look,
+            found: &d.found,
+            looks: d.lines.at,
+            comes: d.locks.at,
+            fill: d.op.kind.is(Kind::Fill),
+            wb: d.op.kind.is(Kind::Wb),
+        },
     );
-    let coming = d.look.state.is_any(&[LineState::P, LineState::Pd]);
-    let arrived = d.op.kind.is(Kind::Fill) | d.op.target;
-    let same = coming.eq(d.found.hit) | (arrived & d.found.hit);
-    assert_always("l2_coming_has_mshr", !looks | same, "a line is on its way exactly while it has an MSHR");
-    let alone = !(outs.executing() & valid);
+    let sound = !d.lines.at | !d.look.hit | is_sound(&d.look);
+    let text = "dirty bytes are there exactly in the states that say so";
+    assert_always("l2_dirty_bytes", sound, text);
+    let alone = !(outs.executing() & seen.valid());
     assert_always("l2_atomic_alone", alone, "nothing is in stage 1 while stage 2 has an atomic");
-    let bank = if p.srsp.banks == 1 { own.none() } else { p.srsp.bank_of(d.line).eq(*own) };
-    assert_always("l2_own_bank", !d.at_lock | bank, "a message comes to the bank of its line");
-    let bytes = d.op.mask.any() | !d.op.kind.is(Kind::Wb);
-    assert_always("l2_wb_has_bytes", !d.at_line | bytes, "a write-back has bytes");
-    let served = memory.reserves() | !(valid & d.op.target);
-    assert_always(
-        "l2_targets_with_line",
-        served,
-        "who waited for a line is served while it is certainly here",
-    );
     let leaves = d.f(FrameDoes::Occupy) | d.f(FrameDoes::Reserve);
     let stays = !leaves | !d.look.there.state.is_any(&[LineState::P, LineState::Pd]);
     assert_always("l2_coming_stays", stays | d.look.hit, "a line on its way is no victim");
 }
 
 fn locks(seen: &Seen) {
-    let (Parts { own, token, ingress, .. }, d) = (seen.parts, seen.d);
+    let (Parts { select, token, ingress, .. }, d) = (seen.parts, seen.d);
     let one = d.lock.entries.popcount().le(1);
-    assert_always("l2_one_lock_per_line", !d.at_lock | one, "a line has one lock at most");
-    let home = own.none();
-    assert_always("l2_token_in_bank_0", !d.at_token | home, "the token is bank 0's");
+    assert_always("l2_one_lock_per_line", !d.locks.at | one, "a line has one lock at most");
+    let home = select.own.none();
+    assert_always("l2_token_in_bank_0", !d.token.at | home, "the token is bank 0's");
     let mine = token.owner.get().eq(d.op.src);
     assert_always(
         "l2_token_of_holder",
@@ -87,7 +85,7 @@ fn locks(seen: &Seen) {
     let taken = !d.t(TokenDoes::Grant) | !token.held.get();
     assert_always("l2_one_token", taken, "the token has one holder at most");
     let senior = &ingress.senior;
-    let held = !senior.holds.get() | senior.there.get();
+    let held = !senior.notes.holds.get() | senior.there.get();
     assert_always("l2_handed_to_senior", held, "a lock is handed to a waiter that is there");
     let unlocks = d.k(LockDoes::Unlock) | seen.effects.unlocks;
     count("l2_unlocks", unlocks, "locks given up");
@@ -166,7 +164,7 @@ fn lock_races(seen: &Seen) {
         seen.effects.failed,
         "a compare-and-swap that was to keep the lock fails: unlocked at once",
     );
-    let kept = seen.effects.atomic & !seen.effects.unlocks & seen.parts.outs.s2.get().unlocks;
+    let kept = seen.effects.atomic & !seen.effects.unlocks & seen.parts.outs.stage.step.get().unlocks;
     race("kept", kept, "a remote operation keeps its lock");
     let late = d.op.target & (d.own | d.other) & d.op.kind.is(Kind::Atm);
     race("locked_meanwhile", seen.valid() & late, "the line of a waiting atomic was locked while it came");
@@ -179,7 +177,9 @@ fn lock_races(seen: &Seen) {
 
 /// Accesses by kind: what the comparison of systems counts as L2 accesses.
 fn accesses(seen: &Seen) {
-    let (d, outs) = (seen.d, seen.parts.outs);
+    let d = seen.d;
+    let stage = &seen.parts.outs.stage;
+    let answers = |op| stage.valid.get() & stage.step.get().reply.is(op);
     count("l2_rd", seen.served(Kind::Rd), "reads of lines");
     count("l2_wb", seen.served(Kind::Wb), "write-backs");
     count("l2_atm", seen.served(Kind::Atm) | seen.served(Kind::AtmSys), "atomics of cmp and sys scope");
@@ -188,7 +188,7 @@ fn accesses(seen: &Seen) {
     count("l2_hits", hits, "reads and atomics that found their bytes");
     count("l2_write_hits", d.acts & d.l(LineDoes::Merge), "write-backs that found their line");
     count("l2_fills", seen.valid() & d.op.kind.is(Kind::Fill), "lines that came from memory");
-    count("l2_answers", outs.answers(RspOp::Fill), "lines sent to L1s");
+    count("l2_answers", answers(RspOp::Fill), "lines sent to L1s");
     let off = seen.valid() & d.op.from_head & !d.takes;
     count("l2_put_off", off, "messages that were looked at and wait");
 }

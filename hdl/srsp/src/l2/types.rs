@@ -1,7 +1,8 @@
 //! Records that travel and rest inside a bank.
 
 use super::params::L2Params;
-use crate::msg::{Atomic, RspOp};
+use crate::bank::{self, Asker, Bank, BankState, Reply, bundle_of};
+use crate::msg::Atomic;
 use weft_rtl::prelude::*;
 
 /// State of a line.
@@ -22,16 +23,12 @@ pub enum LineState {
     W,
 }
 
-/// One way of a set.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = L2Params)]
-pub(super) struct Tag {
-    #[width(p.tag_bits())]
-    #[field("tag")]
-    pub tag: Bits,
-    #[field("state")]
-    pub state: Enum<LineState>,
-}
+impl BankState for LineState {}
+
+/// The arrays.
+pub(super) type Arrays = bank::Rows<LineState, ()>;
+/// What a lookup finds.
+pub(super) type Lookup = bank::Looked<LineState, ()>;
 
 /// What passes through the pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
@@ -61,53 +58,30 @@ pub(super) enum Kind {
     SysAck,
 }
 
-/// The operation in stage 1.
+/// What an operation is about.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = L2Params)]
-pub(super) struct Op {
-    pub kind: Enum<Kind>,
-    /// It stands at the head of an ingress queue.
-    pub from_head: Bool,
-    /// That queue: WB, else REQ.
-    pub wb: Bool,
-    /// It waited for the line that has just come.
-    pub target: Bool,
-    /// Who asks, or is answered.
-    #[width(p.srsp.cu_bits())]
-    pub src: Bits,
-    /// MSHR of the L1.
-    #[width(p.srsp.mshr_bits())]
-    pub mshr: Bits,
+#[bundle(params = Bank)]
+pub(super) struct Access {
     /// The access; its address is the line also where there is no access.
     #[shape(p.srsp.clone())]
     pub atomic: Atomic,
     pub keep: Bool,
-    #[width(p.srsp.wbt_bits())]
-    pub wbt: Bits,
-    #[width(1)]
-    pub epoch: Bits,
-    #[width(p.srsp.line)]
-    pub mask: Bits,
-    #[width(p.srsp.data_bits())]
-    pub data: Bits,
-    /// Own MSHR of a Fill, number of the write or atomic of an Ack or AmoAck.
-    #[width(p.mshr_bits().max(p.write_bits()))]
-    pub own: Bits,
 }
 
-/// Who waits for a line from memory: a read, which is kept here, or an atomic, which stays at the head of its queue.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = L2Params)]
-pub(super) struct Target {
-    /// A read.
-    pub read: Bool,
-    /// An atomic's queue: WB, else REQ.
-    pub wb: Bool,
-    #[width(p.srsp.cu_bits())]
-    pub src: Bits,
-    /// MSHR of the L1 that reads.
-    #[width(p.srsp.mshr_bits())]
-    pub mshr: Bits,
+/// The operation in stage 1.
+pub(super) type Op = bank::Op<Kind, Access>;
+/// Stage 0 and the register of stage 1.
+pub(super) type Select = bank::Pipeline<Kind, Access, LineState, ()>;
+
+bundle_of! {
+    /// Who waits for a line from memory: a read, which is kept here, or an atomic, which stays at the head of its queue.
+    struct Target<>(p: Bank) {
+        /// A read.
+        read: Bool = (),
+        /// An atomic's queue: WB, else REQ.
+        wb: Bool = (),
+        asker flat: Asker = p.clone(),
+    }
 }
 
 /// What stage 2 writes into the line's row.
@@ -135,7 +109,7 @@ pub(super) enum Then {
 /// Data of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]
-pub(super) enum Shows {
+pub(crate) enum Shows {
     /// None.
     Nothing,
     /// The line.
@@ -146,79 +120,43 @@ pub(super) enum Shows {
     Memory,
 }
 
-/// A write to memory, and what follows it.
+/// What follows a write to memory, or goes alone.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = L2Params)]
-pub(super) struct Order {
-    /// Bytes are written.
-    pub write: Bool,
-    #[width(p.srsp.line_bits())]
-    pub write_line: Bits,
-    #[width(p.write_bits())]
-    pub write_id: Bits,
+#[bundle(params = Bank)]
+pub(super) struct Follows {
     pub then: Enum<Then>,
-    #[width(p.mshr_bits().max(p.write_bits()))]
+    #[width(p.own_bits())]
     pub then_id: Bits,
     /// Access of an atomic, address of a read.
     #[shape(p.srsp.clone())]
     pub atomic: Atomic,
 }
 
-/// An order with the bytes that it writes.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = L2Params)]
-pub(super) struct Job {
-    #[shape(p.clone())]
-    pub order: Order,
-    #[width(p.srsp.line)]
-    pub mask: Bits,
-    #[width(p.srsp.data_bits())]
-    pub data: Bits,
-}
+/// What goes to memory.
+pub(super) type Order = bank::Order<Follows>;
 
-/// The operation in stage 2.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = L2Params)]
-pub(super) struct Step {
-    #[width(p.set_bits())]
-    pub set: Bits,
-    #[width(p.way_bits())]
-    pub way: Bits,
-    #[width(p.tag_bits())]
-    pub tag: Bits,
-    /// State of the line before.
-    pub state: Enum<LineState>,
-    /// Its dirty bytes before, or those of the line that leaves its place.
-    #[width(p.srsp.line)]
-    pub dirty: Bits,
-    pub put: Enum<Put>,
-    #[width(p.srsp.line)]
-    pub mask: Bits,
-    #[width(p.srsp.data_bits())]
-    pub data: Bits,
-    /// An answer is sent.
-    pub answer: Bool,
-    pub rsp: Enum<RspOp>,
-    pub shows: Enum<Shows>,
-    #[width(p.srsp.cu_bits())]
-    pub dst: Bits,
-    #[width(p.srsp.mshr_bits())]
-    pub mshr: Bits,
-    #[width(p.srsp.wbt_bits())]
-    pub wbt: Bits,
-    #[width(1)]
-    pub epoch: Bits,
-    /// The line was here, without memory.
-    pub hit: Bool,
-    /// An order goes to memory.
-    pub orders: Bool,
-    #[shape(p.clone())]
-    pub order: Order,
-    /// It writes the message's bytes, not those of the line.
-    pub around: Bool,
-    /// The atomic ends the lock, unless it keeps it.
-    pub unlocks: Bool,
-    pub keep: Bool,
-    #[width(p.lock_bits())]
-    pub lock: Bits,
+bundle_of! {
+    /// The operation in stage 2.
+    struct Step<>(p: L2Params) {
+        set: Bits = p.bank().set_bits(),
+        way: Bits = p.bank().way_bits(),
+        tag: Bits = p.bank().tag_bits(),
+        /// State of the line before.
+        state: Enum<LineState> = (),
+        /// Its dirty bytes before, or those of the line that leaves its place.
+        dirty: Bits = p.srsp.line,
+        put: Enum<Put> = (),
+        mask: Bits = p.srsp.line,
+        data: Bits = p.srsp.data_bits(),
+        reply flat: Reply<Shows> = p.bank(),
+        /// An order goes to memory.
+        orders: Bool = (),
+        order: Order = p.bank(),
+        /// It writes the message's bytes, not those of the line.
+        around: Bool = (),
+        /// The atomic ends the lock, unless it keeps it.
+        unlocks: Bool = (),
+        keep: Bool = (),
+        lock: Bits = p.lock_bits(),
+    }
 }

@@ -3,8 +3,7 @@
 use super::Shape;
 use super::op::spread;
 use std::marker::PhantomData;
-use weft_cache::plru::{plru_bits, plru_touch, plru_victim};
-use weft_cache::{Array, ByLane, Geometry, vectors};
+use weft_cache::{Array, ByLane, LineRows, vectors};
 use weft_rtl::prelude::*;
 
 /// The states of an L1's lines, in three bits. Bit 0: every byte is valid; bit 1: some are dirty, or more; bit 2: the L1's own.
@@ -31,13 +30,10 @@ pub(crate) struct Lines<S> {
     pub full: Reg<Bits>,
     pub dirty: Reg<Bits>,
     pub third: Reg<Bits>,
-    geometry: Geometry,
     /// Bytes of a line.
     bytes: u32,
-    tags: ByLane<Bits>,
-    masks: ByLane<Bits>,
-    data: ByLane<Bits>,
-    ages: ByLane<Bits>,
+    /// Beside tags, data and ages the dirty bytes.
+    rows: LineRows<ByLane<Bits>>,
     change: Wire<Bool>,
     place: Wire<Bits>,
     state: Wire<Bits>,
@@ -80,19 +76,13 @@ impl<S: LineStates> Lines<S> {
     pub fn new(p: &Shape) -> Lines<S> {
         let lines = p.sets() * p.ways;
         let plane = |name: &str| reg::<Bits>(name, lines).field("state");
-        let array = |name: &str, field: &str, lanes: u32, bits: u32| {
-            Array::by_lane(&vectors(name, field, p.sets(), lanes, bits))
-        };
+        let masks = || Array::by_lane(&vectors("masks", "dirty_mask", p.sets(), p.ways, p.srsp.line));
         Lines {
             full: plane("line_full"),
             dirty: plane("line_dirty"),
             third: plane(S::THIRD),
-            geometry: p.geometry(),
             bytes: p.srsp.line,
-            tags: array("tags", "tag", p.ways, p.tag_bits()),
-            masks: array("masks", "dirty_mask", p.ways, p.srsp.line),
-            data: array("lines", "data", p.ways, p.srsp.data_bits()),
-            ages: array("ages", "replacement", 1, plru_bits(p.ways)),
+            rows: LineRows::new(p.geometry(), p.srsp.data_bits(), masks),
             change: wire_or::<Bool>("line_change", (), false),
             place: wire_zero::<Bits>("line_place", bits_for(u64::from(lines))),
             state: wire_zero::<Bits>("line_state", 3),
@@ -103,28 +93,21 @@ impl<S: LineStates> Lines<S> {
 
     /// Chooses the row of a line, which is read in the next cycle.
     pub fn present(&self, line: Bits) {
-        let set = self.geometry.set_of(line).named("row_next");
-        for array in [&self.tags, &self.masks, &self.data, &self.ages] {
-            array.look.present(set);
-        }
+        self.rows.present(line);
     }
 
     /// The states in the row of a line.
     pub fn row(&self, line: Bits) -> Row {
-        let set = self.geometry.set_of(line);
-        let of = |plane: &Reg<Bits>| plane.get().element(set, self.geometry.ways);
+        let geometry = self.rows.geometry();
+        let set = geometry.set_of(line);
+        let of = |plane: &Reg<Bits>| plane.get().element(set, geometry.ways);
         let (full, dirty, third) = (of(&self.full), of(&self.dirty), of(&self.third));
         Row { set, full, dirty, third, used: (full | dirty | third).named("ways_used") }
     }
 
     /// Looks a line up in its row, which was presented in the cycle before, if `active`: its way, and the state.
     pub fn find(&self, line: Bits, row: &Row, active: Bool) -> (Bits, Bits) {
-        let tag = self.geometry.tag_of(line);
-        let same: Vec<Bool> = (0..self.geometry.ways).map(|w| self.tags.look.lane(w).eq(tag)).collect();
-        let hit = (pack_bools(&same) & row.used).named("ways_hit");
-        let text = "a line is in one way at most";
-        let once = !active | hit.popcount().zext(8).le(1);
-        assert_always(&format!("{}_line_once", S::BLOCK), once, text);
+        let hit = self.rows.hit(line, row.used, active, &format!("{}_line_once", S::BLOCK));
         let way = hit.lowest_set();
         (way, mux(hit.any(), row.state_in(way), lit(0, 3)))
     }
@@ -137,8 +120,7 @@ impl<S: LineStates> Lines<S> {
         may: impl FnOnce() -> Bits,
         pending: Bits,
     ) -> Found<S> {
-        let oldest = plru_victim(self.ages.look.lane(0), may(), self.geometry.ways);
-        let victim = mux(row.used.all(), oldest, (!row.used).lowest_set()).named("victim");
+        let victim = self.rows.victim(row.used, self.rows.oldest(may));
         Found {
             set: row.set,
             way,
@@ -151,15 +133,15 @@ impl<S: LineStates> Lines<S> {
 
     /// Makes a way the most recently used of the row read.
     pub fn touch(&self, found: &Found<S>, way: Bits) {
-        self.ages.put.write(found.set, &plru_touch(self.ages.look.lane(0), way, self.geometry.ways));
+        self.rows.touch(found.set, way);
     }
 
     /// After reset writes the ages, one set per cycle; true when done.
     pub fn initialise(&self) -> Bool {
         let done = reg::<Bool>("init_done", ());
-        let row = reg::<Bits>("init_row", self.geometry.set_bits);
+        let row = reg::<Bits>("init_row", self.rows.geometry().set_bits);
         when(!done.get(), || {
-            self.ages.put.write(row.get(), &lit(0, plru_bits(self.geometry.ways)));
+            self.rows.clear_ages(row.get());
             row.set(row.get() + 1);
             when(row.get().all(), || done.set(true));
         });
@@ -168,17 +150,17 @@ impl<S: LineStates> Lines<S> {
 
     /// Line number of a way of the row.
     pub fn line_in(&self, found: &Found<S>, way: Bits) -> Bits {
-        cat(&[self.tags.look.lane_at(way), found.set])
+        self.rows.line_in(found.set, way)
     }
 
     /// Data of a way of the row.
     pub fn data(&self, way: Bits) -> Bits {
-        self.data.look.lane_at(way)
+        self.rows.data(way)
     }
 
     /// Dirty bytes of a way of the row, of meaning while some are.
     pub fn mask(&self, way: Bits) -> Bits {
-        self.masks.look.lane_at(way)
+        self.rows.beside.look.lane_at(way)
     }
 
     /// Gives a way of the row another state.
@@ -200,24 +182,23 @@ impl<S: LineStates> Lines<S> {
 
     /// The state in which this cycle leaves the line that has a way of the row, in state `before`: another line may get its place.
     pub fn left_in(&self, found: &Found<S>, way: Bits, before: Enum<S>) -> Enum<S> {
-        let tag = self.tags.look.lane_at(way);
-        let stays = self.tags.put.leaves(found.set, way, &tag).eq(tag);
+        let stays = self.rows.keeps_tag(found.set, way);
         mux(stays, self.state_after(found, way, before), enum_lit(S::I))
     }
 
     /// Writes the tag of a line into a way of its row.
     pub fn put_tag(&self, found: &Found<S>, way: Bits, line: Bits) {
-        self.tags.put.write_lane(found.set, way, &self.geometry.tag_of(line));
+        self.rows.put_tag(found.set, way, line);
     }
 
     /// Writes the dirty mask of a way of the row.
     pub fn put_mask(&self, found: &Found<S>, way: Bits, mask: Bits) {
-        self.masks.put.write_lane(found.set, way, &mask);
+        self.rows.beside.put.write_lane(found.set, way, &mask);
     }
 
     /// Writes the data of a way of the row.
     pub fn put_data(&self, found: &Found<S>, way: Bits, data: Bits) {
-        self.data.put.write_lane(found.set, way, &data);
+        self.rows.put_data(found.set, way, data);
     }
 
     /// Writes bytes of a store or an atomic into a way of the row, whose line is dirty afterwards; `given` makes the bytes, in the places of a mask.
@@ -243,7 +224,7 @@ impl<S: LineStates> Lines<S> {
 
     /// Declares how the states change; call it last. `dirty_lines` bounds the lines that may be dirty.
     pub fn settle(&self, dirty_lines: Bits) {
-        let lines = self.geometry.lines();
+        let lines = self.rows.geometry().lines();
         let here = self.place.get().one_hot(lines);
         let (full, dirty, third) = (self.full.get(), self.dirty.get(), self.third.get());
         when(self.flash.get(), || {

@@ -56,11 +56,10 @@ impl Gpu {
     }
 
     pub(super) fn bank(&self) -> BankShape {
-        match self {
-            Gpu::Scoped(p) => BankShape { sets: p.l2.sets(), ways: p.l2.ways, tag_bits: p.l2.tag_bits() },
-            Gpu::Registering(p) => {
-                BankShape { sets: p.l2.sets(), ways: p.l2.ways, tag_bits: p.l2.tag_bits() }
-            }
-        }
+        let bank = match self {
+            Gpu::Scoped(p) => p.l2.bank(),
+            Gpu::Registering(p) => p.l2.bank(),
+        };
+        BankShape { sets: bank.sets(), ways: bank.ways, tag_bits: bank.tag_bits() }
     }
 }

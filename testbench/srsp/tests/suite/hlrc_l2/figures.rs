@@ -14,7 +14,7 @@ fn lines_have_the_published_bits() {
     let found = area(&hlrc_l2(&p).expect("legal"));
     let of = |name: &str| -> u64 { found.memories.iter().filter(|m| m.name == name).map(|m| m.bits).sum() };
     let lines = 65_536;
-    assert_eq!(p.tag_bits(), 30);
+    assert_eq!(p.bank().tag_bits(), 30);
     assert_eq!(["tags", "masks", "lines", "trees"].map(of), [lines * 33, lines * 64, lines * 512, 4096 * 15]);
     assert_eq!(of("owners"), lines * 7);
     let sfifo: u64 = found.fields.iter().filter(|f| f.field == "sfifo").map(|f| f.bits).sum();

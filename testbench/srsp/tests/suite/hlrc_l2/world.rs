@@ -197,7 +197,7 @@ impl World {
 
     /// The lines that lie in a set.
     pub fn of_set(&self, set: u64) -> Vec<u64> {
-        let (banks, sets) = (u64::from(self.p.srsp.banks), u64::from(self.p.sets()));
+        let (banks, sets) = (u64::from(self.p.srsp.banks), u64::from(self.p.bank().sets()));
         self.lines.iter().copied().filter(|line| line / banks % sets == set).collect()
     }
 
