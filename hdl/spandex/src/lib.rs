@@ -9,7 +9,7 @@
 //! protocol is an L1 and a translation unit (TU) with these channels; the LLC does not know which it talks to.
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] the arithmetic on words.
-//! [`llc`]: a bank of the LLC; [`gpu_l1`]: the L1 of a CU with GPU coherence; [`tu_gpu`]: its translation unit.
+//! [`llc`]: a bank of the LLC; [`bank`]: what banks are made of; [`gpu_l1`]: the L1 of a CU with GPU coherence; [`tu_gpu`]: its translation unit.
 //! [`denovo_l1`]: an L1 with DeNovo coherence, which speaks Spandex itself; [`tu_denovo`]: its translation unit.
 //! [`flex_l1`]: an L1 whose requests are chosen by hints; [`tu_flex`]: its translation unit; [`owner_predictor`]: a table of likely owners in it.
 //! [`stash`]: a scratchpad of a CU whose words are mapped to global memory and owned like those of a DeNovo L1.
@@ -18,6 +18,7 @@
 //! [`hmesi`]: the hierarchical baseline, a MESI directory above CPU L1s and a GPU L2.
 
 pub mod amo;
+pub mod bank;
 pub mod denovo_l1;
 pub mod fabric;
 mod flags;

@@ -1,41 +1,28 @@
 //! Stage 3, carrying the decision out: all words of a request change in this one step.
 
-use super::arrays::Place;
 use super::decide::{Decision, Now, evicted};
-use super::params::{LlcFault, LlcParams, word_bits};
+use super::params::{LlcFault, LlcParams};
 use super::stages::Parts;
 use super::table::{Progresses, Replace};
-use super::tbes::{Begin, Changes};
+use super::tbes::Begin;
 use super::types::*;
-use super::words::{Commit, Return, Word};
-use crate::amo::WordAlu;
-use crate::msg::{FwdOp, Rsp, RspOp};
+use crate::bank::arrays::Place;
+use crate::bank::commit::{ANSWERS, Answer, Change, FORWARDS, chosen_op, crossed, extras, job, performed};
+use crate::bank::entries::Start;
+use crate::bank::lists::{List, Step};
+use crate::bank::orders::Order;
+use crate::bank::words::{Commit, Return, Word};
+use crate::msg::{FwdOp, RspOp};
 use weft_rtl::prelude::*;
 
-/// What was done, for observers.
-pub(super) struct Done {
-    /// An answer to a request leaves.
-    pub answers: Bool,
-    /// Words that RspWB says are crossed.
-    pub crossed: Bits,
-    /// A TBE has all it waited for.
-    pub complete: Bool,
-    /// A write-back was the last thing it waited for.
-    pub by_write_back: Bool,
-    /// The way after the step.
-    pub place: Place<Tag>,
-}
+/// What was done.
+pub(super) type Done = crate::bank::commit::Done<Tag>;
 
 /// The operation with its decision.
 pub(super) struct Act<'a> {
     pub with: &'a Parts<'a>,
     pub n: &'a Now,
     pub d: &'a Decision,
-}
-
-/// Words of a mask where something holds.
-fn some(mask: Bits, holds: Bool) -> Bits {
-    mask & holds.repeat(mask.width())
 }
 
 impl Act<'_> {
@@ -52,7 +39,7 @@ impl Act<'_> {
         self.d.blocked.does(Progresses::Install)
     }
     fn set(&self) -> Bits {
-        self.p().set_of(self.n.op.req.line)
+        self.p().bank().set_of(self.n.op.req.line)
     }
 
     /// Does everything.
@@ -125,7 +112,7 @@ impl Act<'_> {
         };
         let here = mux(d.fetches, enum_lit(LineState::I), enum_lit(LineState::V));
         let state = mux(empty | unshares, here, mux(shares, enum_lit(LineState::S), there.state));
-        let tag = mux(d.fresh | self.installs(), p.tag_of(n.op.req.line), there.tag);
+        let tag = mux(d.fresh | self.installs(), p.bank().tag_of(n.op.req.line), there.tag);
         let dirty = (there.dirty & !empty) | self.dirties();
         Place { there: Tag { tag, state, dirty }, owned, sharers }
     }
@@ -135,52 +122,36 @@ impl Act<'_> {
         let (n, d) = (self.n, self.d);
         let back = (d.mine_taken().any() | self.stores()) & n.op.dirty;
         let back = if self.p().fault == LlcFault::LostDirty { bool_lit(false) } else { back };
-        d.does(Commit::Write) | (self.performs() & self.performed().1.any()) | back
+        d.does(Commit::Write) | (self.performs() & performed(&n.op.req, n.line).1.any()) | back
     }
 
     fn performs(&self) -> Bool {
         self.d.commits_v.does(Commit::Perform) | self.d.commits_s.does(Commit::Perform)
     }
 
-    /// The line after the operation of a ReqWT+data, and the words that it wrote.
-    fn performed(&self) -> (Bits, Bits) {
-        let Held { amo, cmp, bmask, mask, data, .. } = self.n.op.req;
-        WordAlu { op: amo, cmp, bmask }.line(mask, self.n.line, data)
-    }
-
     /// Writes words of the line.
     fn words(&self) {
         let (p, n, d) = (self.p(), self.n, self.d);
-        let (after, wrote) = self.performed();
+        let performed = performed(&n.op.req, n.line);
         let writes = some(n.free, d.commits_v.does(Commit::Write) | d.commits_s.does(Commit::Write))
             | some(n.taken, d.commits_o.does(Commit::Write));
         let brings = d.mine_taken() | some(n.op.req.mask, self.stores() | self.installs());
-        let grants = d.does(Commit::Grant);
-        let owner = n.op.req.src.zext(word_bits());
-        let owners = pack(&vec![owner; p.s.words() as usize]);
-        let mask = writes | brings | some(n.op.req.mask, grants) | some(wrote, self.performs());
-        let data = mux(grants, owners, mux(self.performs(), after, n.op.req.data));
-        let row = p.row_of(self.set(), n.look.way);
-        when(mask.any(), || self.with.arrays.put_words(row, mask, data));
+        let change = Change { performed, writes, brings, grants: d.does(Commit::Grant) };
+        let (mask, data) = change.made(&p.s, &n.op.req, || self.performs());
+        let row = p.bank().row_of(self.set(), n.look.way);
+        when(mask.any(), || self.with.arrays.put_lanes(row, mask, data));
     }
 
     /// Answers of a commit and of a write-back. Returns whether a request is answered, and the crossed words.
     fn answers(&self) -> (Bool, Bits) {
         let (p, n, d) = (self.p(), self.n, self.d);
-        let kinds = [
-            (Commit::RspS, RspOp::RspS),
-            (Commit::RspO, RspOp::RspO),
-            (Commit::RspOData, RspOp::RspOData),
-            (Commit::RspWt, RspOp::RspWt),
-            (Commit::RspWtData, RspOp::RspWtData),
-        ];
-        let first = enum_lit(RspOp::RspV);
-        let op = kinds.iter().fold(first, |rest, (action, op)| mux(d.does(*action), enum_lit(*op), rest));
+        let kinds = &ANSWERS;
+        let op = chosen_op(kinds, RspOp::RspV, |action| d.does(action));
         let answered = n.op.kind.is(Kind::Commit) & n.tbe.kind.is(TbeKind::Phase1);
         let words = n.free & !some(n.progress.ans, answered);
         let says = kinds.iter().fold(d.does(Commit::RspV), |any, (action, _)| any | d.does(*action));
         let answers = (says & words.any()).named("s3_answers");
-        let extras = n.op.req.flex & n.ask.is(Ask::ReqV) & bool_lit(p.flex);
+        let extras = extras(&n.op.req, n.ask, p.flex);
         let kept = if p.fault == LlcFault::OwnedExtras { lit_bv(Bv::zero(p.s.words())) } else { n.owned };
         let back = self.is(Kind::Wb);
         let crossed = self.crossed();
@@ -190,17 +161,9 @@ impl Act<'_> {
             | d.does(Commit::RspOData)
             | d.does(Commit::RspWtData);
         when(answers | back, || {
-            self.with.outs.up.answer(&Rsp {
-                op: mux(back, enum_lit(RspOp::RspWb), op),
-                line: n.op.req.line,
-                mask: mux(back, n.op.req.mask, words),
-                extra: mux(back, crossed, some(!kept & !n.op.req.mask, extras)),
-                src: self.with.own,
-                dst: n.op.req.src.resize(p.s.node_bits()),
-                tag: n.op.req.tag,
-                data: some(n.line, shows),
-                ..blank::<Rsp>(&p.s)
-            });
+            let extra = some(!kept & !n.op.req.mask, extras);
+            let answer = Answer { back, op, words, extra, crossed, own: self.with.own, line: n.line, shows };
+            self.with.outs.up.answers.push(&answer.message(&p.s, &n.op.req));
         });
         (answers, some(crossed, back))
     }
@@ -212,45 +175,31 @@ impl Act<'_> {
             LlcFault::NoCross => lit_bv(Bv::zero(self.p().s.words())),
             _ => some(n.progress.rvm, n.look.blocked),
         };
-        (d.mine & revoked) | (n.op.req.mask & !d.mine)
+        crossed(&n.op.req, d.mine, revoked)
     }
 
     fn forwards(&self) {
-        let (p, n, d) = (self.p(), self.n, self.d);
-        let kinds =
-            [(Commit::FwdO, FwdOp::ReqO), (Commit::FwdOData, FwdOp::ReqOData), (Commit::FwdWt, FwdOp::ReqWt)];
-        let first = enum_lit(FwdOp::ReqV);
-        let op = kinds
-            .iter()
-            .fold(first, |rest, (action, op)| mux(d.commits_o.does(*action), enum_lit(*op), rest));
+        let (n, d) = (self.n, self.d);
+        let op = chosen_op(&FORWARDS, FwdOp::ReqV, |action| d.commits_o.does(action));
         when(d.commits & n.taken.any(), || {
-            self.with.outs.up.forward(&Job {
-                op,
-                line: n.op.req.line,
-                mask: n.taken,
-                owners: n.owners,
-                req: n.op.req.src,
-                tag: n.op.req.tag,
-                flex: n.op.req.flex & n.ask.is(Ask::ReqV) & bool_lit(p.flex),
-                for_wt: n.ask.is(Ask::ReqWt),
-                data: n.op.req.data,
-            });
+            let job = job(&n.op.req, n.ask, op, (n.taken, n.owners), self.p().flex);
+            self.with.outs.up.forward(&job);
         });
     }
 
     /// The line in the way chosen.
     fn leaver(&self) -> Bits {
-        self.p().line_from(self.n.look.there.tag, self.set(), self.with.own)
+        self.p().bank().line_from(self.n.look.there.tag, self.set(), self.with.own)
     }
 
     fn orders(&self) {
         let (n, d) = (self.n, self.d);
         let write = d.frames.does(Replace::Write);
         when(write | d.fetches, || {
-            self.with.outs.order(&Order {
+            self.with.outs.orders.push(&Order {
                 write,
                 write_line: self.leaver(),
-                read: d.fetches,
+                read: Some(d.fetches),
                 tbe: self.entry().resize(self.p().s.tbe_bits()),
                 read_line: n.op.req.line,
                 data: n.line,
@@ -260,8 +209,7 @@ impl Act<'_> {
 
     /// TBE of a transaction that begins: a free one, or the one that the request has.
     fn entry(&self) -> Bits {
-        let free = self.with.tbes.free_index();
-        mux(self.n.op.kind.is(Kind::Req), free, self.n.index.resize(free.width()))
+        self.with.tbes.entries.entry(self.n.op.kind.is(Kind::Req), self.n.index)
     }
 
     fn waits(&self) -> Bool {
@@ -289,10 +237,13 @@ impl Act<'_> {
                 self.entry(),
                 &n.op.req,
                 &Begin {
-                    kind: mux(d.phase1, enum_lit(TbeKind::Phase1), kind),
-                    line: mux(d.evicts, self.leaver(), n.op.req.line),
-                    way: n.look.way,
-                    progress,
+                    start: Start {
+                        kind: mux(d.phase1, enum_lit(TbeKind::Phase1), kind),
+                        line: mux(d.evicts, self.leaver(), n.op.req.line),
+                        wants: n.op.req.line,
+                        way: n.look.way,
+                        progress,
+                    },
                     acked: p.fault == LlcFault::EarlyAck,
                     owners: n.owners,
                 },
@@ -313,7 +264,7 @@ impl Act<'_> {
         };
         let collects = d.blocked.does(Progresses::Collect);
         let comes = d.blocked.does(Progresses::Ack) | d.blocked.does(Progresses::Back) | collects;
-        when(comes, || self.with.tbes.set_progress(n.index, &after));
+        when(comes, || self.with.tbes.entries.set_progress(n.index, &after));
         let still = match p.fault {
             LlcFault::NoWait => bool_lit(false),
             _ => (before.rvm & owned).any(),
@@ -325,25 +276,22 @@ impl Act<'_> {
     /// TBEs and stall lists.
     fn lists(&self, complete: Bool) {
         let (p, n, d, tbes) = (self.p(), self.n, self.d, self.with.tbes);
-        let (fresh, replay, commit) = (self.is(Kind::Req), self.is(Kind::Replay), self.is(Kind::Commit));
-        let by = n.look.by;
-        let place = mux(fresh, tbes.free_place().resize(p.stall_bits()), n.tbe.head);
-        when(d.joins & fresh, || tbes.stall(&n.op.req));
-        when(d.joins, || tbes.append(by, &tbes.at(by), place));
-        let last = mux(replay, n.tbe.head.eq(n.tbe.tail), !n.tbe.listed);
-        when(replay & !last, || tbes.set_head(n.index, tbes.following(n.tbe.head)));
+        let (replay, commit) = (self.is(Kind::Replay), self.is(Kind::Commit));
+        let step = Step { joins: d.joins, by: n.look.by, fresh: self.is(Kind::Req), replay };
+        let List { listed, head, tail } = n.tbe.list;
+        let place = tbes.lists.join(&step, &n.op.req, head);
+        let last = mux(replay, head.eq(tail), !listed);
+        tbes.lists.follow(replay & !last, n.index, head);
         let ends = (replay | commit) & (d.commits | d.joins);
         when(commit & d.commits & !last, || tbes.to_list(n.index));
         let bit = |index: Bits, now: Bool| some(index.one_hot(p.s.tbes), now);
-        let of_place = |now: Bool| some(place.one_hot(p.stalls), now);
         let (entry, waits, frees) = (self.entry(), self.waits(), ends & last);
         let none = (p.fault == LlcFault::EarlyAck).then(|| d.rv.none() & d.phase1);
         let at_once = bit(entry, none.unwrap_or_else(|| bool_lit(false)));
-        tbes.update(&Changes {
-            valid: (bit(entry, waits), bit(n.index, frees)),
-            ready: (bit(n.index, complete) | at_once, bit(entry, waits) | bit(n.index, frees)),
-            listed: (bit(by, d.joins), bit(n.index, replay & last)),
-            stalled: (of_place(d.joins & fresh), of_place(replay & !d.joins)),
-        });
+        tbes.entries.update(
+            (bit(entry, waits), bit(n.index, frees)),
+            (bit(n.index, complete) | at_once, bit(entry, waits) | bit(n.index, frees)),
+        );
+        tbes.lists.update(&step, place, n.index, last);
     }
 }

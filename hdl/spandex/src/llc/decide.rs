@@ -1,12 +1,13 @@
 //! Stage 3, the decision: what the operation is to its line, by the tables.
 
 use super::params::{LlcFault, LlcParams, ReqsPolicy, RvkoGran, SharerMode};
-use super::rows::{Rows, coded};
 use super::stages::{Parts, Stages};
 use super::table::{self, Comes, Frame, Progresses, Replace, Use};
 use super::tbes::Tbe;
 use super::types::*;
-use super::words::{self, Back, Before, Commit, Met, Return, Word};
+use crate::bank::owners::{owner, owners_of, whole_owners, words_of};
+use crate::bank::rows::{Rows, coded};
+use crate::bank::words::{self, Before, Commit, Return, Word};
 use crate::msg::ReqOp;
 use weft_rtl::prelude::*;
 
@@ -76,34 +77,6 @@ impl Decision {
     }
 }
 
-/// Owner of each word.
-pub(crate) fn owners_of(p: &LlcParams, line: Bits) -> Bits {
-    let (words, width) = (p.s.words(), p.s.data_bits() / p.s.words());
-    let ids: Vec<Bits> = (0..words).map(|w| line.slice(width * w, p.s.dev_bits())).collect();
-    pack(&ids)
-}
-
-/// Owner of a word.
-pub(crate) fn owner(p: &LlcParams, owners: Bits, word: u32) -> Bits {
-    owners.slice(word * p.s.dev_bits(), p.s.dev_bits())
-}
-
-/// Words of `owned` whose owner owns a word of `some`.
-pub(crate) fn whole_owners(p: &LlcParams, owners: Bits, owned: Bits, some: Bits) -> Bits {
-    let devs = p.s.devs();
-    let none = lit_bv(Bv::zero(devs));
-    let who = (0..p.s.words())
-        .fold(none, |sum, w| sum | (owner(p, owners, w).one_hot(devs) & some.bit(w).repeat(devs)));
-    let its: Vec<Bool> = (0..p.s.words()).map(|w| who.bit_at(owner(p, owners, w))).collect();
-    pack_bools(&its) & owned
-}
-
-/// Words whose owner is a device.
-pub(crate) fn words_of(p: &LlcParams, owners: Bits, dev: Bits) -> Bits {
-    let its: Vec<Bool> = (0..p.s.words()).map(|w| owner(p, owners, w).eq(dev)).collect();
-    pack_bools(&its)
-}
-
 /// Which of its kinds a request is; `shared`: a sharer is the better answer to a ReqS.
 fn ask(p: &LlcParams, request: &Held, shared: Bool) -> Enum<Ask> {
     let reqs = match p.reqs {
@@ -125,25 +98,25 @@ fn ask(p: &LlcParams, request: &Held, shared: Bool) -> Enum<Ask> {
 
 /// What stage 3 works on.
 pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
-    let Parts { p, tbes, .. } = with;
-    let (valid, op, look) = (stages.s3_valid.get(), stages.s3.get(), stages.s3_look.get());
+    let (Parts { p, tbes, .. }, pipe) = (with, &stages.pipe);
+    let (valid, op, look) = pipe.last();
     let is = |kinds: &[Kind]| valid & op.kind.is_any(kinds);
     let write_back = op.kind.is(Kind::Wb);
     let index = mux(write_back, look.by, op.tbe);
-    let (tbe, progress) = (tbes.at(index), tbes.progress(index));
+    let (tbe, progress) = (tbes.at(index), tbes.entries.progress(index));
     let request = is(&[Kind::Req, Kind::Replay, Kind::Commit]).named("s3_request");
     let commit = is(&[Kind::Commit]);
     let moved_in = commit & tbe.kind.is(TbeKind::Evict);
     let searched = is(&[Kind::Req, Kind::Replay]) & look.hit & !look.blocked;
     let here = (searched | (commit & !moved_in)).named("s3_here");
     let known = here | is(&[Kind::Rvk, Kind::Ack]) | (valid & write_back & look.hit);
-    let line = stages.s3_line.get();
-    let owners = owners_of(p, line).named("s3_owners");
+    let line = pipe.s3_line.get();
+    let owners = owners_of(&p.s, line).named("s3_owners");
     let owned = (look.owned & known.repeat(p.s.words())).named("s3_owned");
     let taken = (op.req.mask & owned).named("s3_taken");
     let state = look.there.state;
     let by_sharers: Vec<Bool> = (0..p.s.words())
-        .map(|w| taken.bit(w) & owner(p, owners, w).zext(8).lt(u64::from(p.s.sharers)))
+        .map(|w| taken.bit(w) & owner(&p.s, owners, w).zext(8).lt(u64::from(p.s.sharers)))
         .collect();
     let shared = (here & state.is(LineState::S)) | any_of(&by_sharers);
     let latched = commit & tbe.kind.is(TbeKind::Phase1);
@@ -187,7 +160,7 @@ fn before(p: &LlcParams, n: &Now, (s, o): (&Asks, &Asks)) -> (Bits, Bits) {
     let everything = n.op.req.mask.all() & n.ask.is_any(&[Ask::ReqO, Ask::ReqOData]);
     let exempt = n.op.req.src.one_hot(p.sharing()) & everything.repeat(p.sharing());
     let inv = sharers(p, &n.look) & !exempt & s.does(Before::Inv).repeat(p.sharing());
-    let whole = whole_owners(p, n.owners, n.owned, n.taken);
+    let whole = whole_owners(&p.s, n.owners, n.owned, n.taken);
     let revoked = if p.rvko == RvkoGran::Line { whole } else { n.taken };
     let some = |action, words: Bits| words & o.does(action).repeat(p.s.words());
     (inv, some(Before::Revoke, revoked) | some(Before::Downgrade, whole))
@@ -263,10 +236,11 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
     let (at, event) = event(n);
     let holder = tbes.at(mux(n.op.kind.is_any(&[Kind::Req, Kind::Replay]), n.look.by, n.index)).kind;
     let blocked = Rows::new(&table::blocked(met.shares), at, (holder, event));
-    let mine = (n.taken & words_of(p, n.owners, n.op.req.src)).named("s3_mine");
+    let mine = (n.taken & words_of(&p.s, n.owners, n.op.req.src)).named("s3_mine");
     let back = n.valid & n.op.kind.is(Kind::Wb);
+    let names = ["llc_words_back", "llc_words_crossed"];
     Decision {
-        write_backs: write_backs(n, met, back, mine),
+        write_backs: words::write_backs(met, names, (back, n.look.hit), (n.op.req.mask, mine)),
         joins: (frames.does(Replace::Join) | blocked.does(Progresses::Join)).named("s3_joins"),
         fetches: (frames.does(Replace::Take) & !whole).named("s3_fetches"),
         evicts: frames.does(Replace::Evict).named("s3_evicts"),
@@ -282,17 +256,6 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
         rv,
         mine,
     }
-}
-
-/// Rows of a write-back: for the words that its sender owns, and for the others.
-fn write_backs(n: &Now, met: Met, back: Bool, mine: Bits) -> [Rows<Word, Return>; 2] {
-    let others = back & (n.op.req.mask & !mine).any();
-    let code = |back: Back| lit(back.encoding(), 2);
-    let rest = mux(n.look.hit, code(Back::Other), code(Back::Absent));
-    let part = |name, values: &[Back]| words::write_back(met).only(name, values);
-    let taken = part("llc_words_back", &[Back::Mine]);
-    let dropped = part("llc_words_crossed", &[Back::Other, Back::Absent]);
-    [Rows::new(&taken, back & mine.any(), (code(Back::Mine),)), Rows::new(&dropped, others, (rest,))]
 }
 
 /// Sharers to ask, and words to revoke, before a line leaves its way.

@@ -44,23 +44,20 @@
 #![doc = include_str!("../../pictures/spandex-llc.svg")]
 
 mod act;
-pub(crate) mod arrays;
-pub(crate) mod decide;
+mod decide;
 mod observe;
 mod outputs;
 mod params;
-pub(crate) mod rows;
 mod stages;
 pub mod table;
 mod tbes;
-pub(crate) mod types;
-pub(crate) mod upward;
-pub mod words;
-
-pub(crate) use types::blank;
+mod types;
 
 pub use params::{LlcFault, LlcParams, ReqsPolicy, RvkoGran, SharerMode};
 
+use crate::bank;
+use crate::bank::arrays::Arrays;
+use crate::bank::words::{Word, word_machine};
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
 
@@ -82,22 +79,16 @@ pub fn info() -> BlockInfo {
 /// A parameter outside its range.
 pub fn spandex_llc(p: &LlcParams) -> Result<Arc<Module>, BlockError> {
     p.validate()?;
-    Module::build(&p.module_name(), ModuleKind::Block, || {
-        doc("Bank of the Spandex LLC (spandex.md section 4).");
-        for (name, value) in p.listed() {
-            param(name, value);
-        }
-        describe(p);
-    })
-    .map_err(|errors| BlockError::Elab { block: "spandex-llc".into(), errors })
+    let text = "Bank of the Spandex LLC (spandex.md section 4).";
+    bank::module("spandex-llc", (&p.module_name(), text), p.listed(), || describe(p))
 }
 
 fn describe(p: &LlcParams) {
     let met = table::met(p);
-    words::word_machine(met).check(if met.shares { &[] } else { &[words::Word::S] });
+    word_machine(met).check(if met.shares { &[] } else { &[Word::S] });
     let own = input::<Bits>("own", p.s.node_bits());
     let stages = stages::Stages::new(p);
-    let arrays = arrays::Arrays::new(p);
+    let arrays = Arrays::new(&p.bank(), p.kept());
     let tbes = tbes::Tbes::new(p);
     let outs = outputs::Outputs::new(p, own);
     let parts = stages::Parts { p, own, arrays: &arrays, tbes: &tbes, outs: &outs };

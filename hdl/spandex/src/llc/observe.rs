@@ -1,21 +1,25 @@
 //! Assertions, races and counters of a bank (spandex.md sections 4.1 and 13).
 
 use super::act::Done;
-use super::decide::{Decision, Now, words_of};
+use super::decide::{Decision, Now};
 use super::params::{LlcParams, ReqsPolicy};
-use super::stages::{Entered, Parts, Stages};
+use super::stages::{Parts, Stages};
 use super::table::{self, Progresses, Replace};
 use super::types::*;
-use super::upward::Sending;
-use super::words::{self, Commit, Return, Word};
-use crate::msg::{FwdOp, ReqOp, RspOp, WordOp};
+use crate::bank::entries::of;
+use crate::bank::observe::{self, blocked, one_way, outputs, waits};
+use crate::bank::observe_words;
+use crate::bank::pipeline::Entered;
+use crate::bank::upward::Sending;
+use crate::bank::words::{self, Commit, Return, Word};
+use crate::msg::{FwdOp, ReqOp, RspOp};
 use weft_rtl::prelude::*;
 
 /// What observers look at.
 pub(super) struct Seen<'a> {
     pub parts: &'a Parts<'a>,
     pub stages: &'a Stages,
-    pub entered: &'a Entered,
+    pub entered: &'a (Entered, Bits),
     pub n: &'a Now,
     pub d: &'a Decision,
     pub done: &'a Done,
@@ -27,13 +31,15 @@ pub(super) fn connect(seen: &Seen) {
     messages(seen);
     lines(seen);
     answers(seen);
-    write_back_races(seen);
+    let words = of_words(seen);
+    words.connect();
+    write_back_races(seen, &words);
     request_races(seen);
     mixtures(seen);
     list_races(seen);
     requests(seen);
     traffic(seen);
-    waits(seen);
+    waiting(seen);
 }
 
 impl Seen<'_> {
@@ -50,29 +56,13 @@ impl Seen<'_> {
 }
 
 fn messages(seen: &Seen) {
-    let (p, st) = (seen.p(), seen.stages);
-    let home = |line: Bits| match p.s.bank_select() {
-        0 => bool_lit(true),
-        bits => line.slice(0, bits).eq(p.bank_of(seen.parts.own)),
-    };
-    let known = |src: Bits| src.zext(8).lt(u64::from(p.s.devs()));
-    let good = |line: Bits, mask: Bits, src: Bits| home(line) & mask.any() & known(src);
-    let (req, wb, rsp) = (&st.req.msg, &st.wb.msg, &st.rsp.msg);
-    let text = "a request names a word of this bank and a device";
-    assert_always("llc_req_sound", !st.req.valid | good(req.line, req.mask, req.src), text);
-    let text = "a write-back names a word of this bank and a device";
-    assert_always("llc_wb_sound", !st.wb.valid | good(wb.line, wb.mask, wb.src), text);
-    let here = req.dst.eq(seen.parts.own) | !st.req.valid;
-    let here = here & (wb.dst.eq(seen.parts.own) | !st.wb.valid);
-    let here = here & (rsp.dst.eq(seen.parts.own) | !st.rsp.valid);
-    assert_always("llc_own_messages", here, "a message comes to the bank that it is for");
-    unused_input(&rsp.extra);
-    unused_input(&rsp.direct);
+    let (p, st) = (seen.p(), &seen.stages.from);
+    let home = |line: Bits| p.bank().is_home(line, seen.parts.own);
+    let (req, rsp) = (&st.req.msg, &st.rsp.msg);
+    observe_words::messages(("llc", &p.s, seen.parts.own), home, (&st.req, &st.wb, &st.rsp));
     let shares = req.src.zext(8).lt(u64::from(p.s.sharers));
     let reqs = st.req.valid & req.op.is(ReqOp::ReqS);
     assert_always("llc_reqs_from_sharer", !reqs | shares, "ReqS comes from devices that may hold S");
-    let cas = st.req.valid & req.op.is(ReqOp::ReqWtData) & req.amo.is(WordOp::Cas);
-    assert_always("llc_cas_one_word", !cas | req.mask.popcount().eq(1), "CAS is of one word only");
     let comes = rsp.op.is_any(&[RspOp::Ack, RspOp::RspRvkO]);
     let device = rsp.src.zext(8).lt(u64::from(p.s.devs()));
     let text = "a bank gets Ack and RspRvkO of devices, no other answer";
@@ -81,9 +71,7 @@ fn messages(seen: &Seen) {
 
 fn lines(seen: &Seen) {
     let (n, d, done) = (seen.n, seen.d, seen.done);
-    let p = seen.p();
-    let one = seen.entered.matches.popcount().le(1) | !seen.stages.s1_valid.get();
-    assert_always("llc_one_way_per_line", one, "a line is in one way at most");
+    one_way("llc", seen.entered.1, seen.stages.pipe.s1_valid.get());
     let looked = n.valid & !seen.is(Kind::Mem);
     let clean = |state: Enum<LineState>, owned: Bits, sharers: Bits| {
         let empty = owned.none() & sharers.none();
@@ -94,79 +82,75 @@ fn lines(seen: &Seen) {
     assert_always("llc_state_found", !looked | before, text);
     let after = clean(done.place.there.state, done.place.owned, done.place.sharers);
     assert_always("llc_state_left", !(n.valid & d.commits) | after, text);
-    let sound: Vec<Bool> = (0..p.s.words())
-        .map(|w| {
-            let owner = n.owners.slice(w * p.s.dev_bits(), p.s.dev_bits());
-            !n.owned.bit(w) | owner.zext(8).lt(u64::from(p.s.devs()))
-        })
-        .collect();
-    assert_always("llc_owner_is_device", !looked | all_of(&sound), "an owner is a device");
-    let own = (n.taken & words_of(p, n.owners, n.op.req.src)).none();
-    let text = "no request comes from a word's owner (R1)";
-    assert_always("llc_not_from_owner", !n.here | own, text);
     let waits = d.inv.any() | d.rv.any() | d.evicts | !d.phase1;
     assert_always("llc_phase_waits", waits, "phase 1 waits for somebody");
 }
 
 fn answers(seen: &Seen) {
-    let (n, d, parts) = (seen.n, seen.d, seen.parts);
+    let (n, parts) = (seen.n, seen.parts);
     let p = seen.p();
     let (tbes, rsp) = (parts.tbes, seen.is(Kind::Ack) | seen.is(Kind::Rvk));
-    let holds = tbes.valid().bit_at(n.index) & n.tbe.line.eq(n.op.req.line);
+    let holds = tbes.entries.valid().bit_at(n.index) & n.tbe.line.eq(n.op.req.line);
     assert_always("llc_rsp_has_tbe", !rsp | holds, "an answer finds its TBE");
     let bit = n.progress.ack.bit_at(n.op.req.src);
     assert_always("llc_ack_expected", !seen.is(Kind::Ack) | bit, "an Ack is expected of its sender");
-    let its = words_of(p, tbes.owners(n.index), n.op.req.src);
-    let asked = (n.op.req.mask & !(n.progress.rv & its)).none() & n.op.req.mask.any();
-    let text = "RspRvkO brings words that its sender has been asked for";
-    assert_always("llc_rvko_expected", !seen.is(Kind::Rvk) | asked, text);
-    let owned = (n.op.req.mask & !n.look.owned).none();
-    let text = "words that come back with data have not come back before";
-    assert_always("llc_rvko_once", !d.blocked.does(Progresses::Store) | owned, text);
     let sharer = n.op.req.src.zext(8).lt(u64::from(p.s.sharers)) & !n.op.nodata;
     let kept = seen.is(Kind::Rvk) & n.op.kept;
     assert_always("llc_kept_by_sharer", !kept | sharer, "only a device that may hold S keeps words in S");
-    let fill = tbes.valid().bit_at(n.index) & !tbes.ready().bit_at(n.index) & n.tbe.kind.is(TbeKind::Fill);
+    let fill = tbes.entries.valid().bit_at(n.index)
+        & !tbes.entries.ready().bit_at(n.index)
+        & n.tbe.kind.is(TbeKind::Fill);
     let text = "memory answers once, and only what it was asked";
     assert_always("llc_memory_expected", !seen.is(Kind::Mem) | fill, text);
-    let ends = seen.done.complete & n.tbe.sends;
-    assert_always("llc_all_sent", !ends, "what is answered has been sent");
 }
 
 fn race(name: &str, cond: Bool, text: &str) {
-    cover(&format!("spandex.race.llc_{name}"), cond, text);
+    observe::race("llc", name, cond, text);
 }
 
-fn write_back_races(seen: &Seen) {
+/// What is observed of words in every bank whose words devices own.
+fn of_words<'a>(seen: &Seen<'a>) -> observe_words::Seen<'a> {
     let (n, d, done) = (seen.n, seen.d, seen.done);
-    let revoked = d.mine_taken() & n.progress.rvm & n.look.blocked.repeat(n.owned.width());
-    race("wb_crosses_rvko", revoked.any(), "a write-back crosses the revocation of its words");
-    let todo = select(&seen.parts.tbes.todo_rv.iter().map(|r| r.get()).collect::<Vec<_>>(), n.index);
+    let Now { valid, look, here, owners, owned, taken, free, progress, .. } = *n;
+    observe_words::Seen {
+        bank: "llc",
+        s: &seen.parts.p.s,
+        req: n.op.req,
+        hit: look.hit,
+        blocked: look.blocked,
+        looked: valid & !seen.is(Kind::Mem),
+        here,
+        commits: d.commits,
+        owners,
+        there: look.owned,
+        owned,
+        taken,
+        free,
+        rvm: progress.rvm,
+        rv: progress.rv,
+        asked: seen.parts.tbes.owners(n.index),
+        rvk: seen.is(Kind::Rvk),
+        stores: d.blocked.does(Progresses::Store),
+        nodata: valid & d.blocked.does(Progresses::Back) & n.op.nodata,
+        mine: d.mine_taken(),
+        crosses: d.write_backs[1].does(Return::Cross),
+        complete: done.complete,
+        sends: n.tbe.sends,
+        by_write_back: done.by_write_back,
+    }
+}
+
+fn write_back_races(seen: &Seen, words: &observe_words::Seen) {
+    let (n, d, revoked) = (seen.n, seen.d, words.revoked());
+    let todo = of(&seen.parts.tbes.todo_rv, n.index);
     race("wb_before_rvko_leaves", (revoked & todo).any(), "it comes before the revocation has left");
-    race("wb_last", done.by_write_back, "a write-back is the last thing that a TBE waits for");
     let phase1 = n.tbe.kind.is(TbeKind::Phase1) & n.look.blocked;
     let beside = d.mine_taken().any() & revoked.none() & phase1;
     race("wb_beside_phase1", beside, "words come back to a blocked line that does not revoke them");
-    race(
-        "wb_stale",
-        d.write_backs[1].does(Return::Cross) & n.look.hit,
-        "words come back that have a new owner, or none",
-    );
-    let nodata = n.valid & d.blocked.does(Progresses::Back) & n.op.nodata;
-    let still = (n.op.req.mask & n.look.owned).any();
-    race("nodata_before_wb", nodata & still, "an owner answers without data before its write-back is here");
-    race("nodata_after_wb", nodata & !still, "an owner answers without data after its write-back");
-    let partial = d.mine_taken().any() & d.write_backs[1].does(Return::Cross);
-    race("wb_partly_stale", partial, "of a write-back some words are still its sender's");
 }
 
 fn request_races(seen: &Seen) {
     let (n, d) = (seen.n, seen.d);
-    let both = d.commits & n.free.any() & n.taken.any();
-    race("mixed_words", both, "words of one request are owned and not owned: all change in one step");
-    let first = n.owners.element(n.taken.lowest_set(), seen.p().s.dev_bits());
-    let others = n.taken & !words_of(seen.p(), n.owners, first);
-    race("several_owners", d.commits & others.any(), "words of one request have several owners");
     if seen.shares() {
         race("inv_and_rvko", d.inv.any() & d.rv.any(), "phase 1 asks sharers and owners");
         let own = d.inv.bit_at(n.op.req.src);
@@ -216,11 +200,9 @@ fn list_races(seen: &Seen) {
     let blocks = d.phase1 | d.evicts | d.fetches;
     race("replay", replay & d.commits, "a stalled request commits");
     race("replay_blocks", replay & blocks, "a stalled request blocks again");
-    let rest = replay & blocks & n.tbe.head.ne(n.tbe.tail);
-    race("replay_takes_rest", rest, "it takes the rest of its list along");
-    race("replay_moves", replay & d.joins, "a stalled request joins the list of another TBE");
+    let full = d.frames.does(Replace::Join);
+    observe::list_races("llc", &n.tbe.list, replay, blocks, d.joins, full);
     race("joins_list", d.joins & seen.is(Kind::Req) & n.look.blocked, "a request finds its line blocked");
-    race("set_full", d.frames.does(Replace::Join), "a request finds every way of its set blocked");
     let other = n.look.blocked & d.joins & seen.is(Kind::Req);
     let coming = seen.parts.tbes.at(n.look.by).line.ne(n.op.req.line);
     race("joins_coming", other & coming, "its line is to come when another has been replaced");
@@ -239,19 +221,17 @@ fn requests(seen: &Seen) {
     }
     count("llc_ReqWB", seen.is(Kind::Wb), "write-backs");
     count("llc_fills", seen.is(Kind::Mem), "lines that came from memory");
-    count("llc_entered", seen.entered.req, "requests that entered the pipeline");
+    count("llc_entered", seen.entered.0.req, "requests that entered the pipeline");
     count("llc_phase1", d.phase1, "requests that had to wait for others");
     count("llc_writes", d.frames.does(Replace::Write), "lines written to memory");
 }
 
 fn traffic(seen: &Seen) {
     let (n, d, sending) = (seen.n, seen.d, seen.sending);
-    let sends = |ops: &[FwdOp]| sending.any & sending.msg.op.is_any(ops);
-    let forwards = [FwdOp::ReqV, FwdOp::ReqS, FwdOp::ReqO, FwdOp::ReqOData, FwdOp::ReqWt];
-    count("llc_forwards", sends(&forwards), "forwards sent");
-    count("llc_inv", sends(&[FwdOp::Inv]), "Inv sent");
-    count("llc_rvko", sends(&[FwdOp::RvkO]), "RvkO sent");
-    count("llc_for_tbe", sending.any & sending.of_tbe, "messages of phases 1 and evictions sent");
+    let of_commits = [FwdOp::ReqV, FwdOp::ReqS, FwdOp::ReqO, FwdOp::ReqOData, FwdOp::ReqWt];
+    let texts = ["forwards sent", "messages of phases 1 and evictions sent"];
+    observe_words::traffic("llc", sending, &of_commits, texts);
+    count("llc_inv", sending.any & sending.msg.op.is(FwdOp::Inv), "Inv sent");
     count("llc_answers", seen.done.answers, "answers to requests");
     let crossed = seen.done.crossed.any();
     count("llc_crossed", crossed, "RspWB with crossed words");
@@ -261,28 +241,21 @@ fn traffic(seen: &Seen) {
     count("llc_replayed", seen.is(Kind::Replay), "requests of a stall list that were tried again");
 }
 
-fn waits(seen: &Seen) {
-    let (tbes, e) = (seen.parts.tbes, seen.entered);
-    let kinds = [
-        ("fill", TbeKind::Fill, "cycles of lines blocked for memory, summed"),
-        ("phase1", TbeKind::Phase1, "cycles of lines blocked for sharers and owners, summed"),
-        ("evict", TbeKind::Evict, "cycles of lines blocked to be replaced, summed"),
-        ("list", TbeKind::List, "cycles of lines blocked while their lists replay, summed"),
+fn waiting(seen: &Seen) {
+    let Parts { tbes, outs, .. } = seen.parts;
+    let of = |kind| tbes.entries.of_kinds(&[kind]);
+    let lines = [
+        ("fill", of(TbeKind::Fill), "cycles of lines blocked for memory, summed"),
+        ("phase1", of(TbeKind::Phase1), "cycles of lines blocked for sharers and owners, summed"),
+        ("evict", of(TbeKind::Evict), "cycles of lines blocked to be replaced, summed"),
+        ("list", of(TbeKind::List), "cycles of lines blocked while their lists replay, summed"),
     ];
-    for (name, kind, text) in kinds {
-        let lines = tbes.of_kind(kind);
-        count_amount(&format!("llc_blocked_{name}"), lines.any(), lines.popcount(), text);
-    }
-    let stalled = tbes.stalled();
-    count_amount("llc_stalled", stalled.any(), stalled.popcount(), "stalled requests, summed over cycles");
-    count("llc_req_stall", e.req_waits, "cycles in which a request waits at the channel");
-    count("llc_req_no_tbe", e.no_tbe, "of these, those without a free TBE");
-    count("llc_req_no_place", e.no_place, "those without a free place in the stall memory");
-    count("llc_req_no_room", e.no_room, "those without room at the outputs");
-    count("llc_wb_stall", e.wb_waits, "cycles in which a write-back waits at the channel");
-    let [rsp, fwd] = seen.parts.outs.up.waits();
-    let mem = seen.parts.outs.mem_waits();
-    count("llc_rsp_waits", rsp, "cycles in which an answer waits for its channel");
-    count("llc_fwd_waits", fwd, "cycles in which a forward waits for its channel");
-    count("llc_mem_waits", mem, "cycles in which an order waits for memory");
+    blocked("llc", &lines);
+    waits("llc", tbes.lists.stalled(), &seen.entered.0, "write-back");
+    let channels = [
+        ("rsp", outs.up.answers.waits(), "an answer waits for its channel"),
+        ("fwd", outs.up.fwd_waits(), "a forward waits for its channel"),
+        ("mem", outs.orders.waits(), "an order waits for memory"),
+    ];
+    outputs("llc", &channels);
 }

@@ -3,14 +3,12 @@
 use super::params::LlcParams;
 use super::tbes::Tbes;
 use super::types::*;
-use super::upward::{STAGES, Sending, Upward};
-use crate::msg::{Fwd, FwdOp, MemReq, ReqOp};
+use crate::bank::entries::of;
+use crate::bank::orders::Orders;
+use crate::bank::upward::{Sending, Upward};
+use crate::msg::{Fwd, FwdOp, ReqOp};
 use weft_blocks::common::arbiter::Pick;
-use weft_blocks::common::fifo::Fifo;
 use weft_rtl::prelude::*;
-
-/// Orders to memory.
-const ORDERS: u32 = 5;
 
 /// Queues and channels.
 pub(super) struct Outputs {
@@ -18,50 +16,31 @@ pub(super) struct Outputs {
     own: Bits,
     /// Answers and forwards.
     pub up: Upward,
-    orders: Fifo<Order>,
-    written: Reg<Bool>,
-    mem: OutChannel<MemReq>,
+    pub orders: Orders,
 }
 
 impl Outputs {
     /// Declares channels and queues; `own`: the bank's node.
     pub fn new(p: &LlcParams, own: Bits) -> Outputs {
-        Outputs {
-            up: Upward::new(p, own),
-            orders: Fifo::new("orders", ORDERS, p),
-            written: reg::<Bool>("orders_written", ()),
-            mem: out_channel::<MemReq>("mem_req", &p.s),
-            p: p.clone(),
-            own,
-        }
+        Outputs { up: Upward::new(&p.s, own), orders: Orders::new(&p.s, true), p: p.clone(), own }
     }
 
     /// A request may commit: there is room for its answer, its forwards and its orders.
     pub fn room_for_commit(&self) -> Bool {
-        self.up.room_for_commit() & self.orders.count.le(u64::from(ORDERS) - STAGES - 1)
-    }
-
-    /// Stage 3 reads or writes memory.
-    pub fn order(&self, order: &Order) {
-        self.orders.push(order);
-    }
-    /// An order waits for memory.
-    pub fn mem_waits(&self) -> Bool {
-        self.orders.valid & !self.mem.free
+        self.up.room_for_commit() & self.orders.room()
     }
 
     /// Sends what waits.
     pub fn connect(&self, tbes: &Tbes) -> Sending {
-        self.send_orders();
+        self.orders.connect();
         self.up.connect(tbes.sending(), |entry| self.of_tbe(tbes, entry))
     }
 
     /// The next message of a TBE, and how it is ticked off.
     fn of_tbe<'a>(&'a self, tbes: &'a Tbes, entry: Pick) -> (Fwd, impl Fn(Bits) + 'a) {
         let p = &self.p;
-        let of = |all: &[Reg<Bits>]| select(&all.iter().map(|r| r.get()).collect::<Vec<_>>(), entry.index);
-        let (inv, rv) = (of(&tbes.todo_inv), of(&tbes.todo_rv));
-        let (tbe, request) = (tbes.at(entry.index), tbes.request(entry.index));
+        let (inv, rv) = (of(&tbes.todo_inv, entry.index), of(&tbes.todo_rv, entry.index));
+        let (tbe, request) = (tbes.at(entry.index), tbes.entries.request(entry.index));
         let (owner, words) = group(rv, tbes.owners(entry.index), rv, p.s.dev_bits());
         let sharer = inv.lowest_set();
         let shares = inv.any();
@@ -77,7 +56,7 @@ impl Outputs {
             req: request.src,
             tag: request.tag,
             tbe: entry.index.resize(p.s.tbe_bits()),
-            ..fwd_to(p, self.own, mux(shares, sharer.resize(p.s.dev_bits()), owner))
+            ..fwd_to(&p.s, self.own, mux(shares, sharer.resize(p.s.dev_bits()), owner))
         };
         let bit = sharer.one_hot(p.sharing());
         let left = move |index: Bits| {
@@ -88,21 +67,5 @@ impl Outputs {
             }
         };
         (msg, left)
-    }
-
-    fn send_orders(&self) {
-        let (p, o) = (&self.p, self.orders.head);
-        let writes = o.write & !self.written.get();
-        let none = lit_bv(Bv::zero(p.s.data_bits()));
-        when(self.orders.valid & self.mem.free, || {
-            self.mem.send(&MemReq {
-                write: writes,
-                tbe: o.tbe,
-                line: mux(writes, o.write_line, o.read_line),
-                data: mux(writes, o.data, none),
-            });
-            self.written.set(writes & o.read);
-            when(!writes | !o.read, || self.orders.pop());
-        });
     }
 }

@@ -1,8 +1,9 @@
 //! Parameters of a bank.
 
-use crate::params::{Spandex, WORD, spandex_from, spandex_params};
+use crate::bank::arrays::Kept;
+use crate::bank::{self, Bank, chosen, fault_part, word_of};
+use crate::params::{Spandex, spandex_from, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
-use weft_rtl::prelude::*;
 
 /// How a bank answers ReqS: spandex.md's `REQS_POLICY`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -98,10 +99,6 @@ impl LlcFault {
     ];
 }
 
-fn word<T: Copy + PartialEq>(words: &[(T, &'static str)], value: T) -> &'static str {
-    words.iter().find(|w| w.0 == value).map_or("", |w| w.1)
-}
-
 /// What fixes a bank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LlcParams {
@@ -141,33 +138,10 @@ impl LlcParams {
         }
     }
 
-    /// Sets of a bank: size / (banks * line * ways).
-    pub fn sets(&self) -> u32 {
-        self.size / (self.s.banks * self.s.line * self.ways)
-    }
-    /// Line bits that choose the set; 0 for a single set.
-    fn index_bits(&self) -> u32 {
-        self.sets().trailing_zeros()
-    }
-    /// Width of a set's number; 1 also for a single set.
-    pub fn set_bits(&self) -> u32 {
-        self.index_bits().max(1)
-    }
-    /// Width of a tag: line bits without those of bank and set; 29 by default.
-    pub fn tag_bits(&self) -> u32 {
-        self.s.line_bits() - self.s.bank_select() - self.index_bits()
-    }
-    /// Width of a way's number.
-    pub fn way_bits(&self) -> u32 {
-        self.ways.trailing_zeros()
-    }
-    /// Width of a place in the data array, {set, way}.
-    pub fn row_bits(&self) -> u32 {
-        bits_for(u64::from(self.sets() * self.ways))
-    }
-    /// Width of a place among the stalled requests.
-    pub fn stall_bits(&self) -> u32 {
-        bits_for(u64::from(self.stalls))
+    /// Sets and places of the bank.
+    pub fn bank(&self) -> Bank {
+        let LlcParams { s, size, ways, stalls, .. } = self.clone();
+        Bank { first: s.devs(), s, size, ways, stalls }
     }
     /// Sharer bits of a line, N_S.
     pub fn sharer_bits(&self) -> u32 {
@@ -177,53 +151,24 @@ impl LlcParams {
     pub(super) fn sharing(&self) -> u32 {
         self.s.sharers.max(1)
     }
-    /// Width of the owners of all words of a line.
-    pub(super) fn owners_bits(&self) -> u32 {
-        self.s.words() * self.s.dev_bits()
-    }
 
-    /// Set of a line.
-    pub fn set_of(&self, line: Bits) -> Bits {
-        match self.index_bits() {
-            0 => lit(0, 1),
-            bits => line.slice(self.s.bank_select(), bits),
+    /// What is kept of a line.
+    pub(super) fn kept(&self) -> Kept {
+        Kept {
+            owned: self.s.words(),
+            sharers: self.sharer_bits(),
+            sharing: self.sharing(),
+            lanes: self.s.words(),
         }
-    }
-    /// Tag of a line.
-    pub fn tag_of(&self, line: Bits) -> Bits {
-        line.slice(self.s.bank_select() + self.index_bits(), self.tag_bits())
-    }
-    /// The line of a tag and set of a bank, whose node is `own`.
-    pub fn line_from(&self, tag: Bits, set: Bits, own: Bits) -> Bits {
-        let mut parts = vec![tag];
-        if self.index_bits() > 0 {
-            parts.push(set);
-        }
-        if self.s.bank_select() > 0 {
-            parts.push(self.bank_of(own));
-        }
-        cat(&parts)
-    }
-    /// A bank's number, by its node; of a width that also a single bank has.
-    pub fn bank_of(&self, own: Bits) -> Bits {
-        (own - u64::from(self.s.devs())).resize(self.s.bank_select().max(1))
-    }
-    /// Place of a way in the data array.
-    pub fn row_of(&self, set: Bits, way: Bits) -> Bits {
-        if self.index_bits() == 0 { way } else { cat(&[set, way]) }
     }
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
-        let LlcParams { s, size, ways, stalls, .. } = self;
-        let keys = [word(ReqsPolicy::WORDS, self.reqs), word(RvkoGran::WORDS, self.rvko)].join("_");
+        let keys = [word_of(ReqsPolicy::WORDS, self.reqs), word_of(RvkoGran::WORDS, self.rvko)].join("_");
         let flex = if self.flex { "_flex" } else { "" };
         let sharers = if self.sharers == SharerMode::Exact { "" } else { "_broadcast" };
-        let fault = match self.fault {
-            LlcFault::None => String::new(),
-            fault => format!("_{}", word(LlcFault::WORDS, fault).replace('-', "_")),
-        };
-        format!("spandex_llc_{}_s{size}_w{ways}_n{stalls}_{keys}{flex}{sharers}{fault}", s.name_part())
+        let fault = fault_part(word_of(LlcFault::WORDS, self.fault));
+        format!("spandex_llc_{}_{keys}{flex}{sharers}{fault}", self.bank().name_part())
     }
 
     /// Checks the bank's own values.
@@ -231,33 +176,7 @@ impl LlcParams {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        let bad = |key: &str, value: u32, problem: &str| {
-            let legal = infos().iter().find(|i| i.name == key).map_or("", |i| i.legal);
-            Err(BlockError::Illegal {
-                block: "spandex-llc".into(),
-                key: key.into(),
-                value: value.to_string(),
-                problem: problem.into(),
-                legal: legal.into(),
-            })
-        };
-        if ![2, 4, 8, 16].contains(&self.ways) {
-            return bad("ways", self.ways, "it is none of them");
-        }
-        let sets = self.sets();
-        if !sets.is_power_of_two()
-            || sets > 1 << 16
-            || sets * self.ways * self.s.line * self.s.banks != self.size
-        {
-            return bad("size", self.size, "it is not banks * line * ways * 2^k");
-        }
-        if self.s.line_bits() <= self.s.bank_select() + self.index_bits() {
-            return bad("size", self.size, "no bits of the line number are left for tags");
-        }
-        if !(1..=256).contains(&self.stalls) {
-            return bad("n_stall", self.stalls, "it lies outside");
-        }
-        Ok(())
+        self.bank().validate("spandex-llc", &infos())
     }
 
     /// Reads the parameters of the block.
@@ -265,21 +184,17 @@ impl LlcParams {
     /// # Errors
     /// A value that is no number, unknown or illegal.
     pub fn from_set(set: &ParamSet) -> Result<LlcParams, BlockError> {
-        fn known<T: Copy>(set: &ParamSet, key: &str, words: &[(T, &str)]) -> Result<T, BlockError> {
-            let text = set.text(key);
-            let found = words.iter().find(|w| w.1 == text).map(|w| w.0);
-            found.ok_or_else(|| set.illegal(key, "it is not known"))
-        }
+        let Bank { s, size, ways, stalls, .. } = Bank::from_set(set, spandex_from(set)?, 0)?;
         let p = LlcParams {
-            s: spandex_from(set)?,
-            size: set.within("size", 0, 1 << 30)? as u32,
-            ways: set.within("ways", 2, 16)? as u32,
-            stalls: set.within("n_stall", 1, 256)? as u32,
-            reqs: known(set, "reqs_policy", ReqsPolicy::WORDS)?,
-            rvko: known(set, "rvko_gran", RvkoGran::WORDS)?,
+            s,
+            size,
+            ways,
+            stalls,
+            reqs: chosen(set, "reqs_policy", ReqsPolicy::WORDS)?,
+            rvko: chosen(set, "rvko_gran", RvkoGran::WORDS)?,
             flex: set.within("flex_rsp", 0, 1)? == 1,
-            sharers: known(set, "sharer_mode", SharerMode::WORDS)?,
-            fault: known(set, "inject", LlcFault::WORDS)?,
+            sharers: chosen(set, "sharer_mode", SharerMode::WORDS)?,
+            fault: chosen(set, "inject", LlcFault::WORDS)?,
         };
         p.validate()?;
         Ok(p)
@@ -287,32 +202,25 @@ impl LlcParams {
 
     /// Parameters for reports.
     pub(super) fn listed(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("cpus", self.s.cpus.to_string()),
-            ("cus", self.s.cus.to_string()),
-            ("sharers", self.s.sharers.to_string()),
-            ("banks", self.s.banks.to_string()),
-            ("line", self.s.line.to_string()),
-            ("tbes", self.s.tbes.to_string()),
-            ("size", self.size.to_string()),
-            ("ways", self.ways.to_string()),
-            ("n_stall", self.stalls.to_string()),
-            ("reqs_policy", word(ReqsPolicy::WORDS, self.reqs).into()),
-            ("rvko_gran", word(RvkoGran::WORDS, self.rvko).into()),
+        let (mut all, bank) = self.bank().listed();
+        all.push(("sharers", self.s.sharers.to_string()));
+        all.extend(bank);
+        all.extend([
+            ("reqs_policy", word_of(ReqsPolicy::WORDS, self.reqs).into()),
+            ("rvko_gran", word_of(RvkoGran::WORDS, self.rvko).into()),
             ("flex_rsp", u32::from(self.flex).to_string()),
-            ("sharer_mode", word(SharerMode::WORDS, self.sharers).into()),
-            ("inject", word(LlcFault::WORDS, self.fault).into()),
-        ]
+            ("sharer_mode", word_of(SharerMode::WORDS, self.sharers).into()),
+            ("inject", word_of(LlcFault::WORDS, self.fault).into()),
+        ]);
+        all
     }
 }
 
 /// The parameters of the block on the command line.
 pub(super) fn infos() -> Vec<ParamInfo> {
     let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
-    let mut all = vec![
-        info("size", "8M", "banks * line * ways * 2^k, k in 0..16", "bytes of all banks together"),
-        info("ways", "16", "2, 4, 8, 16", "ways"),
-        info("n_stall", "32", "1..256", "requests stalled at blocked lines, per bank"),
+    let mut all = bank::infos("8M", "requests stalled at blocked lines, per bank");
+    all.extend([
         info("reqs_policy", "eval", "opt1, opt2, opt3, eval", "how ReqS is answered"),
         info("rvko_gran", "line", "line, word", "what is revoked for a ReqWT+data"),
         info("flex_rsp", "1", "0, 1", "available words of the line are added to RspV"),
@@ -323,12 +231,7 @@ pub(super) fn infos() -> Vec<ParamInfo> {
             "none, early-ack, no-cross, unlatched-policy, drop-owned, forgotten-sharer, owned-extras, lost-dirty, no-wait, stale-owner",
             "a fault put in on purpose (simulation only)",
         ),
-    ];
+    ]);
     all.extend(spandex_params());
     all
-}
-
-/// Width of a word, for the arrays.
-pub(super) const fn word_bits() -> u32 {
-    WORD
 }

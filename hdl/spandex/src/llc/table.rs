@@ -4,7 +4,7 @@
 
 use super::params::{LlcParams, ReqsPolicy};
 pub use super::types::{LineState, TbeKind};
-use super::words::{Met, before, word_machine, words, write_back};
+use crate::bank::words::{Met, before, word_machine, words, write_back};
 use weft_rtl::prelude::*;
 
 /// What a request needs of a way.
@@ -203,7 +203,7 @@ pub fn page() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llc::words::Word;
+    use crate::bank::words::Word;
     use crate::params::Spandex;
 
     fn banks() -> impl Iterator<Item = Met> {

@@ -33,8 +33,8 @@ mod params;
 mod sink;
 pub mod table;
 
+use crate::bank::blank;
 use crate::hmesi::msg::{HRsp, HRspOp};
-use crate::llc::blank;
 use engine::Engine;
 pub use engine::Step;
 use entries::{Buffer, Entries};

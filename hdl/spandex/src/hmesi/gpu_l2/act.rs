@@ -8,40 +8,26 @@ use super::stalls::Stall;
 use super::table::{Progresses, Replace, Serve};
 use super::tbes::Begin;
 use super::types::*;
-use crate::amo::WordAlu;
+use crate::bank::Bank;
+use crate::bank::arrays::Place;
+use crate::bank::commit::{
+    ANSWERS, Answer, Change, FORWARDS, answered, chosen_op, crossed, extras, job, performed,
+};
+use crate::bank::entries::Start;
+use crate::bank::words::{Commit, Return};
 use crate::hmesi::msg::HRspOp;
-use crate::llc::LlcParams;
-use crate::llc::arrays::Place;
-use crate::llc::types::{Ask, Held, Job, blank};
-use crate::llc::words::{Commit, Return};
-use crate::msg::{FwdOp, Rsp, RspOp};
+use crate::msg::FwdOp;
 use weft_rtl::prelude::*;
 
-/// What was done, for observers.
-pub(super) struct Done {
-    /// An answer to a request leaves.
-    pub answers: Bool,
-    /// Words that RspWB says are crossed.
-    pub crossed: Bits,
-    /// A TBE has all it waited for.
-    pub complete: Bool,
-    /// A write-back was the last thing it waited for.
-    pub by_write_back: Bool,
-    /// The way after the step.
-    pub place: Place<L2Tag>,
-}
+/// What was done.
+pub(super) type Done = crate::bank::commit::Done<L2Tag>;
 
 /// The operation with its decision.
 pub(super) struct Act<'a> {
     pub with: &'a Parts<'a>,
     pub n: &'a Now,
     pub d: &'a Decision,
-    pub bank: LlcParams,
-}
-
-/// Words of a mask where something holds.
-fn some(mask: Bits, holds: Bool) -> Bits {
-    mask & holds.repeat(mask.width())
+    pub bank: Bank,
 }
 
 impl Act<'_> {
@@ -124,57 +110,41 @@ impl Act<'_> {
         self.d.commits_v.does(Commit::Perform)
     }
 
-    /// The line after the operation of a ReqWT+data, and the words that it wrote.
-    fn performed(&self) -> (Bits, Bits) {
-        let Held { amo, cmp, bmask, mask, data, .. } = self.n.op.req;
-        WordAlu { op: amo, cmp, bmask }.line(mask, self.n.line, data)
-    }
-
     /// Writes words of the line.
     fn words(&self) {
         let (n, d) = (self.n, self.d);
-        let (after, wrote) = self.performed();
+        let performed = performed(&n.op.req, n.line);
         let writes =
             some(n.free, d.commits_v.does(Commit::Write)) | some(n.taken, d.commits_o.does(Commit::Write));
         let brings = d.mine_taken() | some(n.op.req.mask, self.stores() | self.installs());
-        let grants = d.does(Commit::Grant);
-        let owner = n.op.req.src.zext(crate::params::WORD);
-        let owners = pack(&vec![owner; self.p().s.words() as usize]);
-        let mask = writes | brings | some(n.op.req.mask, grants) | some(wrote, self.performs());
-        let data = mux(grants, owners, mux(self.performs(), after, n.op.req.data));
+        let change = Change { performed, writes, brings, grants: d.does(Commit::Grant) };
+        let (mask, data) = change.made(&self.p().s, &n.op.req, || self.performs());
         let row = self.bank.row_of(self.set(), n.look.way);
-        when(mask.any(), || self.with.arrays.put_words(row, mask, data));
+        when(mask.any(), || self.with.arrays.put_lanes(row, mask, data));
     }
 
     /// Answers of a commit and of a write-back. Returns whether a request is answered, and the crossed words.
     fn answers(&self) -> (Bool, Bits) {
         let (p, n, d) = (self.p(), self.n, self.d);
-        let kinds = [
-            (Commit::RspO, RspOp::RspO),
-            (Commit::RspOData, RspOp::RspOData),
-            (Commit::RspWt, RspOp::RspWt),
-            (Commit::RspWtData, RspOp::RspWtData),
-        ];
-        let first = enum_lit(RspOp::RspV);
-        let op = kinds.iter().fold(first, |rest, (action, op)| mux(d.does(*action), enum_lit(*op), rest));
-        let says = kinds.iter().fold(d.does(Commit::RspV), |any, (action, _)| any | d.does(*action));
+        let (op, says) = answered(&ANSWERS[1..], |action| d.does(action));
         let answers = (says & n.free.any()).named("s3_answers");
-        let extras = n.op.req.flex & n.ask.is(Ask::ReqV) & bool_lit(p.flex);
+        let extras = extras(&n.op.req, n.ask, p.flex);
         let back = self.is(Kind::Wb);
         let crossed = self.crossed();
         let shows = d.does(Commit::RspV) | d.does(Commit::RspOData) | d.does(Commit::RspWtData);
         when(answers | back, || {
-            self.with.outs.up.answer(&Rsp {
-                op: mux(back, enum_lit(RspOp::RspWb), op),
-                line: n.op.req.line,
-                mask: mux(back, n.op.req.mask, n.free),
-                extra: mux(back, crossed, some(!n.owned & !n.op.req.mask, extras)),
-                src: self.with.own.resize(p.s.node_bits()),
-                dst: n.op.req.src.resize(p.s.node_bits()),
-                tag: n.op.req.tag,
-                data: some(n.line, shows),
-                ..blank::<Rsp>(&p.s)
-            });
+            let extra = some(!n.owned & !n.op.req.mask, extras);
+            let answer = Answer {
+                back,
+                op,
+                words: n.free,
+                extra,
+                crossed,
+                own: self.with.own.resize(p.s.node_bits()),
+                line: n.line,
+                shows,
+            };
+            self.with.outs.up.answers.push(&answer.message(&p.s, &n.op.req));
         });
         (answers, some(crossed, back))
     }
@@ -186,28 +156,15 @@ impl Act<'_> {
             GpuL2Fault::NoCross => lit_bv(Bv::zero(self.p().s.words())),
             _ => some(n.progress.rvm, n.look.blocked),
         };
-        (d.mine & revoked) | (n.op.req.mask & !d.mine)
+        crossed(&n.op.req, d.mine, revoked)
     }
 
     fn forwards(&self) {
-        let (p, n, d) = (self.p(), self.n, self.d);
-        let kinds = [(Commit::FwdO, FwdOp::ReqO), (Commit::FwdOData, FwdOp::ReqOData)];
-        let first = enum_lit(FwdOp::ReqV);
-        let op = kinds
-            .iter()
-            .fold(first, |rest, (action, op)| mux(d.commits_o.does(*action), enum_lit(*op), rest));
+        let (n, d) = (self.n, self.d);
+        let op = chosen_op(&FORWARDS[..2], FwdOp::ReqV, |action| d.commits_o.does(action));
         when(d.commits & n.taken.any(), || {
-            self.with.outs.up.forward(&Job {
-                op,
-                line: n.op.req.line,
-                mask: n.taken,
-                owners: n.owners,
-                req: n.op.req.src,
-                tag: n.op.req.tag,
-                flex: n.op.req.flex & n.ask.is(Ask::ReqV) & bool_lit(p.flex),
-                for_wt: n.ask.is(Ask::ReqWt),
-                data: n.op.req.data,
-            });
+            let job = job(&n.op.req, n.ask, op, (n.taken, n.owners), self.p().flex);
+            self.with.outs.up.forward(&job);
         });
     }
 
@@ -240,7 +197,7 @@ impl Act<'_> {
 
     /// TBE of a transaction that begins: a free one, or the one that the request has.
     fn entry(&self) -> Bits {
-        let free = self.with.tbes.free_index();
+        let free = self.with.tbes.entries.free_index();
         mux(self.is(Kind::Commit), self.n.index.resize(free.width()), free)
     }
 
@@ -272,11 +229,14 @@ impl Act<'_> {
                 self.entry(),
                 &n.op.req,
                 &Begin {
-                    kind,
-                    line: mux(d.evicts, leaver, n.op.req.line),
-                    way: n.look.way,
+                    start: Start {
+                        kind,
+                        line: mux(d.evicts, leaver, n.op.req.line),
+                        wants: n.op.req.line,
+                        way: n.look.way,
+                        progress,
+                    },
                     getting: mux(d.upgrades, enum_lit(Getting::Sm), misses),
-                    progress,
                     owners: n.owners,
                     puts: if p.fault == GpuL2Fault::DropClean { puts & written } else { puts },
                     leaver,
@@ -306,7 +266,7 @@ impl Act<'_> {
         let collects = d.blocked.does(Progresses::Collect);
         let below = d.blocked.does(Progresses::Back) | collects;
         let filled = comes | counts;
-        when(below | filled, || self.with.tbes.set_progress(n.index, &after));
+        when(below | filled, || self.with.tbes.entries.set_progress(n.index, &after));
         let still = match p.fault {
             GpuL2Fault::NoWait => bool_lit(false),
             _ => (before.rvm & owned).any(),
@@ -346,7 +306,7 @@ impl Act<'_> {
             &n.op.req,
         );
         let bit = |index: Bits, now: Bool| some(index.one_hot(p.s.tbes), now);
-        tbes.update(
+        tbes.entries.update(
             (bit(self.entry(), self.waits()), bit(index, frees)),
             (bit(index, complete), bit(index, self.is(Kind::Commit))),
         );

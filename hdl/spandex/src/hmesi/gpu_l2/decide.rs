@@ -5,12 +5,11 @@ use super::stages::{Parts, Stages};
 use super::table::{self, Client, Comes, Frame, MET, Message, Need, Progresses, Replace, Serve, Step, Use};
 use super::tbes::Tbe;
 use super::types::*;
+use crate::bank::owners::{owners_of, whole_owners, words_of};
+use crate::bank::rows::{Rows, coded};
+use crate::bank::words::{self, Before, Commit, Return, Word};
 use crate::hmesi::msg::{HFwdOp, HRspOp};
 use crate::llc::RvkoGran;
-use crate::llc::decide::{owners_of, whole_owners, words_of};
-use crate::llc::rows::{Rows, coded};
-use crate::llc::types::Ask;
-use crate::llc::words::{self, Back, Before, Commit, Return, Word};
 use crate::msg::ReqOp;
 use weft_rtl::prelude::*;
 
@@ -97,11 +96,11 @@ fn ask(op: Enum<ReqOp>) -> Enum<Ask> {
 
 /// What stage 3 works on.
 pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
-    let Parts { p, tbes, .. } = with;
-    let (valid, op, look) = (stages.s3_valid.get(), stages.s3.get(), stages.s3_look.get());
+    let (Parts { p, tbes, .. }, pipe) = (with, &stages.pipe);
+    let (valid, op, look) = pipe.last();
     let is = |kinds: &[Kind]| valid & op.kind.is_any(kinds);
     let index = mux(op.kind.is_any(&[Kind::Wb, Kind::Fwd]), look.by, op.tbe);
-    let (tbe, progress) = (tbes.at(index), tbes.progress(index));
+    let (tbe, progress) = (tbes.at(index), tbes.entries.progress(index));
     let commit = is(&[Kind::Commit]);
     let revoked = (commit & tbe.kind.is(TbeKind::Revoke)).named("s3_revoked");
     let moved_in = commit & tbe.kind.is(TbeKind::Evict);
@@ -112,8 +111,8 @@ pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
     let of_line = (op.kind.is(Kind::Fwd) & look.blocked) | op.kind.is(Kind::Answer);
     let leaves = of_line & tbe.leaver.eq(op.req.line) & !tbe.leaving.is(Leaving::No);
     let leaves = (valid & leaves).named("s3_leaves");
-    let line = mux(leaves, tbes.buffer(index), stages.s3_line.get());
-    let owners = owners_of(&p.bank(), stages.s3_line.get()).named("s3_owners");
+    let line = mux(leaves, tbes.buffer(index), pipe.s3_line.get());
+    let owners = owners_of(&p.s, pipe.s3_line.get()).named("s3_owners");
     let owned = (look.owned & known.repeat(p.s.words())).named("s3_owned");
     let ask = ask(op.req.op).named("s3_ask");
     Now {
@@ -210,7 +209,7 @@ fn message(n: &Now) -> Bits {
 /// Words to be revoked before the request commits.
 fn before(p: &GpuL2Params, n: &Now, phases: &Rows<NoState, Before>) -> Bits {
     let words = match p.rvko {
-        RvkoGran::Line => whole_owners(&p.bank(), n.owners, n.owned, n.taken),
+        RvkoGran::Line => whole_owners(&p.s, n.owners, n.owned, n.taken),
         RvkoGran::Word => n.taken,
     };
     words & phases.does(Before::Revoke).repeat(p.s.words())
@@ -245,9 +244,11 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
     let blocked = Rows::new(&table::blocked(), at, (holder, event));
     let of_client = is(Kind::Fwd) | is(Kind::Answer) | n.revoked;
     let client = Rows::new(&table::client(), of_client, (client_state(p, n), message(n)));
-    let mine = (n.taken & words_of(&p.bank(), n.owners, n.op.req.src)).named("s3_mine");
+    let mine = (n.taken & words_of(&p.s, n.owners, n.op.req.src)).named("s3_mine");
+    let names = ["gpu_l2_words_back", "gpu_l2_words_crossed"];
+    let back = (is(Kind::Wb), n.look.hit);
     Decision {
-        write_backs: write_backs(n, is(Kind::Wb), mine),
+        write_backs: words::write_backs(MET, names, back, (n.op.req.mask, mine)),
         joins: (frames.does(Replace::Join) | blocked.does(Progresses::Join)).named("s3_joins"),
         fetches: frames.does(Replace::Take).named("s3_fetches"),
         evicts: frames.does(Replace::Evict).named("s3_evicts"),
@@ -263,15 +264,4 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
         rv,
         mine,
     }
-}
-
-/// Rows of a write-back: for the words that its sender owns, and for the others.
-fn write_backs(n: &Now, back: Bool, mine: Bits) -> [Rows<Word, Return>; 2] {
-    let others = back & (n.op.req.mask & !mine).any();
-    let code = |back: Back| lit(back.encoding(), 2);
-    let rest = mux(n.look.hit, code(Back::Other), code(Back::Absent));
-    let part = |name, values: &[Back]| words::write_back(MET).only(name, values);
-    let taken = part("gpu_l2_words_back", &[Back::Mine]);
-    let dropped = part("gpu_l2_words_crossed", &[Back::Other, Back::Absent]);
-    [Rows::new(&taken, back & mine.any(), (code(Back::Mine),)), Rows::new(&dropped, others, (rest,))]
 }

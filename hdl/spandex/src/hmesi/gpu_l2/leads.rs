@@ -4,8 +4,8 @@ use super::act::Act;
 use super::table::Client;
 use super::tbes::Left;
 use super::types::*;
-use crate::llc::arrays::Place;
-use crate::llc::words::Word;
+use crate::bank::arrays::Place;
+use crate::bank::words::Word;
 use weft_rtl::prelude::*;
 
 /// The value whose condition holds, else `rest`.

@@ -8,7 +8,7 @@
 //!  req ------+                                        v                       |
 //!    +------ ready ----- stall lists ---- TBEs ---- still to be sent ---------+------------------> l3_req, l3_wb
 //! ```
-//! To GPU L1s it is a bank of Spandex's LLC ([`crate::llc`], whose rules for words, arrays and outputs these are): it answers or forwards, revokes owned words, commits all words of a request in
+//! To GPU L1s it is a bank of Spandex's LLC ([`crate::llc`]; rules for words, arrays and outputs are those of [`crate::bank`]): it answers or forwards, revokes owned words, commits all words of a request in
 //! one step. In place of memory it is a client of the L3 ([`crate::hmesi::msg`]): a line is in S, E or M, and a request that needs more than that waits for GetS or GetM. Only a line in M has
 //! words that GPU L1s own; copies in V below are nobody's business.
 //!
@@ -61,7 +61,9 @@ mod types;
 
 pub use params::{GpuL2Fault, GpuL2Params};
 
-use crate::llc::words::{Word, word_machine};
+use crate::bank;
+use crate::bank::arrays::Arrays;
+use crate::bank::words::{Word, word_machine};
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
 
@@ -83,14 +85,8 @@ pub fn info() -> BlockInfo {
 /// A parameter outside its range.
 pub fn gpu_l2(p: &GpuL2Params) -> Result<Arc<Module>, BlockError> {
     p.validate()?;
-    Module::build(&p.module_name(), ModuleKind::Block, || {
-        doc("Bank of the GPU L2 of the hierarchical baseline (spandex.md section 9).");
-        for (name, value) in p.listed() {
-            param(name, value);
-        }
-        describe(p);
-    })
-    .map_err(|errors| BlockError::Elab { block: "gpu-l2".into(), errors })
+    let text = "Bank of the GPU L2 of the hierarchical baseline (spandex.md section 9).";
+    bank::module("gpu-l2", (&p.module_name(), text), p.listed(), || describe(p))
 }
 
 fn describe(p: &GpuL2Params) {
@@ -98,7 +94,7 @@ fn describe(p: &GpuL2Params) {
     word_machine(table::MET).check(&[Word::S]);
     let own = input::<Bits>("own", p.s.h_node_bits());
     let stages = stages::Stages::new(p);
-    let arrays = crate::llc::arrays::Arrays::new(&p.bank());
+    let arrays = Arrays::new(&p.bank(), p.kept());
     let tbes = tbes::Tbes::new(p);
     let stalls = stalls::Stalls::new(p);
     let outs = outputs::Outputs::new(p, own);

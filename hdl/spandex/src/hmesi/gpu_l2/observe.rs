@@ -3,14 +3,16 @@
 use super::act::Done;
 use super::decide::{Decision, Now};
 use super::params::GpuL2Params;
-use super::stages::{Entered, Parts, Stages};
+use super::stages::{self, Parts, Stages};
 use super::table::{self, MET, Progresses, Replace, Serve};
 use super::types::*;
+use crate::bank::entries::of;
+use crate::bank::observe::{self, blocked, one_way, outputs, waits};
+use crate::bank::observe_words;
+use crate::bank::upward::Sending;
+use crate::bank::words::{self, Return, Word};
 use crate::hmesi::msg::{HFwdOp, HRspOp};
-use crate::llc::decide::words_of;
-use crate::llc::upward::Sending;
-use crate::llc::words::{self, Return, Word};
-use crate::msg::{FwdOp, ReqOp, RspOp, WordOp};
+use crate::msg::{FwdOp, ReqOp, RspOp};
 use weft_rtl::prelude::*;
 use weft_rtl::transitions::Row;
 
@@ -18,7 +20,7 @@ use weft_rtl::transitions::Row;
 pub(super) struct Seen<'a> {
     pub parts: &'a Parts<'a>,
     pub stages: &'a Stages,
-    pub entered: &'a Entered,
+    pub entered: &'a (stages::Seen, Bits),
     pub n: &'a Now,
     pub d: &'a Decision,
     pub done: &'a Done,
@@ -32,11 +34,13 @@ pub(super) fn connect(seen: &Seen) {
     lines(seen);
     answers(seen);
     client_races(seen);
-    write_back_races(seen);
+    let words = of_words(seen);
+    words.connect();
+    write_back_races(seen, &words);
     request_races(seen);
     requests(seen);
     traffic(seen);
-    waits(seen);
+    waiting(seen);
 }
 
 impl Seen<'_> {
@@ -48,38 +52,21 @@ impl Seen<'_> {
     }
     /// A line is of this bank.
     fn home(&self, line: Bits) -> Bool {
-        match self.p().s.bank_select() {
-            0 => bool_lit(true),
-            bits => {
-                let node = self.parts.own.resize(self.p().s.node_bits());
-                line.slice(0, bits).eq(self.p().bank().bank_of(node))
-            }
-        }
+        self.p().bank().is_home(line, self.parts.own.resize(self.p().s.node_bits()))
     }
 }
 
 fn device_messages(seen: &Seen) {
     let (p, st) = (seen.p(), seen.stages);
-    let known = |src: Bits| src.zext(8).lt(u64::from(p.s.devs()));
-    let good = |line: Bits, mask: Bits, src: Bits| seen.home(line) & mask.any() & known(src);
-    let (req, wb, rsp) = (&st.req.msg, &st.wb.msg, &st.rsp.msg);
-    let text = "a request names a word of this bank and a device";
-    assert_always("gpu_l2_req_sound", !st.req.valid | good(req.line, req.mask, req.src), text);
-    let text = "a write-back names a word of this bank and a device";
-    assert_always("gpu_l2_wb_sound", !st.wb.valid | good(wb.line, wb.mask, wb.src), text);
     let own = seen.parts.own.resize(p.s.node_bits());
-    let here = req.dst.eq(own) | !st.req.valid;
-    let here = here & (wb.dst.eq(own) | !st.wb.valid) & (rsp.dst.eq(own) | !st.rsp.valid);
-    assert_always("gpu_l2_own_messages", here, "a message comes to the bank that it is for");
+    let channels = (&st.req, &st.wb, &st.rsp);
+    observe_words::messages(("gpu_l2", &p.s, own), |line| seen.home(line), channels);
+    let (req, wb, rsp) = (&st.req.msg, &st.wb.msg, &st.rsp.msg);
     unused_input(&wb.dirty);
     unused_input(&rsp.dirty);
-    unused_input(&rsp.extra);
-    unused_input(&rsp.direct);
     let foreign = req.op.is(ReqOp::ReqS) | (req.op.is(ReqOp::ReqWt) & req.fwd);
     let text = "GPU L1s send no ReqS and no ReqWT to be forwarded";
     assert_always("gpu_l2_req_met", !(st.req.valid & foreign), text);
-    let cas = st.req.valid & req.op.is(ReqOp::ReqWtData) & req.amo.is(WordOp::Cas);
-    assert_always("gpu_l2_cas_one_word", !cas | req.mask.popcount().eq(1), "CAS is of one word only");
     let sound = rsp.op.is(RspOp::RspRvkO) & rsp.src.zext(8).lt(u64::from(p.s.devs())) & !rsp.kept_s;
     let text = "a bank gets RspRvkO of devices that keep nothing, no other answer";
     assert_always("gpu_l2_rsp_sound", !st.rsp.valid | sound, text);
@@ -101,13 +88,13 @@ fn client_messages(seen: &Seen) {
     let sound = good(rsp.line, rsp.src, rsp.dst) & rsp.op.is_any(&kinds);
     let text = "an answer is for a line of this bank, and such as clients get";
     assert_always("gpu_l2_answer_sound", !st.l3_rsp.valid | sound, text);
-    let (n, valid) = (seen.n, seen.parts.tbes.valid().bit_at(seen.n.index));
-    let of = mux(n.op.rsp.is(HRspOp::WbAck), n.tbe.leaver, n.tbe.line);
-    let holds = valid & of.eq(n.op.req.line);
+    let (n, valid) = (seen.n, seen.parts.tbes.entries.valid().bit_at(seen.n.index));
+    let its = mux(n.op.rsp.is(HRspOp::WbAck), n.tbe.leaver, n.tbe.line);
+    let holds = valid & its.eq(n.op.req.line);
     assert_always("gpu_l2_answer_has_tbe", !seen.is(Kind::Answer) | holds, "an answer finds its TBE");
     let twice = seen.is(Kind::Answer) & n.progress.come & (n.op.rsp.is_any(&kinds[..3]));
     assert_always("gpu_l2_data_once", !twice, "a line comes once");
-    let todo = |marks: &[Reg<Bool>]| select(&marks.iter().map(|m| m.get()).collect::<Vec<_>>(), n.index);
+    let todo = |marks: &[Reg<Bool>]| of(marks, n.index);
     let unsent =
         mux(n.op.rsp.is(HRspOp::WbAck), todo(&seen.parts.tbes.todo_put), todo(&seen.parts.tbes.todo_get));
     let text = "what is answered has been sent";
@@ -116,9 +103,7 @@ fn client_messages(seen: &Seen) {
 
 fn lines(seen: &Seen) {
     let (n, d, done) = (seen.n, seen.d, seen.done);
-    let p = seen.p();
-    let one = seen.entered.matches.popcount().le(1) | !seen.stages.s1_valid.get();
-    assert_always("gpu_l2_one_way_per_line", one, "a line is in one way at most");
+    one_way("gpu_l2", seen.entered.1, seen.stages.pipe.s1_valid.get());
     let clean = |perm: Enum<Perm>, owned: Bits| owned.none() | perm.is(Perm::M);
     let before = clean(n.look.there.perm, n.look.owned);
     let text = "only a line in M has words that GPU L1s own";
@@ -128,34 +113,15 @@ fn lines(seen: &Seen) {
     let may = n.look.there.perm.is_any(&[Perm::E, Perm::M]) | !n.writes;
     let text = "what is written or owned the L3 has granted";
     assert_always("gpu_l2_granted", !d.commits | (may & !n.look.there.perm.is(Perm::I)), text);
-    let sound: Vec<Bool> = (0..p.s.words())
-        .map(|w| {
-            let owner = n.owners.slice(w * p.s.dev_bits(), p.s.dev_bits());
-            !n.owned.bit(w) | owner.zext(8).lt(u64::from(p.s.devs()))
-        })
-        .collect();
-    assert_always("gpu_l2_owner_is_device", !n.valid | all_of(&sound), "an owner is a device");
-    let own = (n.taken & words_of(&p.bank(), n.owners, n.op.req.src)).none();
-    let text = "no request comes from a word's owner (R1)";
-    assert_always("gpu_l2_not_from_owner", !n.here | own, text);
 }
 
 fn answers(seen: &Seen) {
     let (n, d, parts) = (seen.n, seen.d, seen.parts);
     let tbes = parts.tbes;
     let rvk = seen.is(Kind::Rvk);
-    let holds = tbes.valid().bit_at(n.index) & n.tbe.line.eq(n.op.req.line);
+    let holds = tbes.entries.valid().bit_at(n.index) & n.tbe.line.eq(n.op.req.line);
     assert_always("gpu_l2_rsp_has_tbe", !rvk | holds, "an answer of a device finds its TBE");
-    let its = words_of(&seen.p().bank(), tbes.owners(n.index), n.op.req.src);
-    let asked = (n.op.req.mask & !(n.progress.rv & its)).none() & n.op.req.mask.any();
-    let text = "RspRvkO brings words that its sender has been asked for";
-    assert_always("gpu_l2_rvko_expected", !rvk | asked, text);
-    let owned = (n.op.req.mask & !n.look.owned).none();
-    let text = "words that come back with data have not come back before";
-    assert_always("gpu_l2_rvko_once", !d.blocked.does(Progresses::Store) | owned, text);
-    let ends = seen.done.complete & n.tbe.sends;
-    assert_always("gpu_l2_all_sent", !ends, "what devices have answered has been sent");
-    let free = tbes.valid().all();
+    let free = tbes.entries.valid().all();
     let takes = d.evicts | d.fetches | d.phase1 | d.upgrades | d.client.does(Serve::Revoke);
     let takes = takes & !seen.is(Kind::Commit);
     assert_always("gpu_l2_tbe_free", !(takes & free), "a transaction that begins finds a free TBE");
@@ -164,7 +130,7 @@ fn answers(seen: &Seen) {
 }
 
 fn race(name: &str, cond: Bool, text: &str) {
-    cover(&format!("spandex.race.gpu_l2_{name}"), cond, text);
+    observe::race("gpu_l2", name, cond, text);
 }
 
 fn client_races(seen: &Seen) {
@@ -184,7 +150,7 @@ fn client_races(seen: &Seen) {
     race("put_beside_fill", client(Serve::Gone) & fills, "WBAck comes before the next line");
     let after = client(Serve::Gone) & n.tbe.kind.is(TbeKind::Put);
     race("put_after_fill", after, "the next line was here before WBAck");
-    let puts = select(&tbes.todo_put.iter().map(|m| m.get()).collect::<Vec<_>>(), n.index);
+    let puts = of(&tbes.todo_put, n.index);
     race(
         "forward_before_put_leaves",
         client(Serve::Leave) & puts,
@@ -193,42 +159,58 @@ fn client_races(seen: &Seen) {
     let stale =
         seen.is(Kind::Fwd) & n.op.fwd.is(HFwdOp::Inv) & n.look.blocked & n.tbe.kind.is(TbeKind::Evict);
     race("inv_before_get", stale, "an Inv comes for a line that is asked for when another has been replaced");
-    let e = seen.entered;
+    let e = &seen.entered.0;
     race("forward_waits_for_phase1", e.fwd_held, "a forward waits for a TBE that revokes words of its line");
     race("forward_waits_for_tbe", e.fwd_no_tbe, "a forward waits for another to end");
-    let revokes = tbes.of_kinds(&[TbeKind::Revoke]).popcount().gt(1);
+    let revokes = tbes.entries.of_kinds(&[TbeKind::Revoke]).popcount().gt(1);
     race("two_revoke", revokes, "two forwards revoke words at a time");
-    let full = tbes.of_kinds(&[TbeKind::Fill, TbeKind::Put, TbeKind::Evict, TbeKind::Phase1]).popcount();
+    let full =
+        tbes.entries.of_kinds(&[TbeKind::Fill, TbeKind::Put, TbeKind::Evict, TbeKind::Phase1]).popcount();
     let reserve = full.eq(u64::from(seen.p().s.tbes - 1)) & client(Serve::Revoke);
     race("reserved_tbe", reserve, "a forward gets the TBE that is reserved");
     let listed = n.revoked & seen.parts.stalls.has(n.index);
     race("stalled_behind_forward", listed, "requests have waited for a forward");
 }
 
-fn write_back_races(seen: &Seen) {
+/// What is observed of words in every bank whose words devices own.
+fn of_words<'a>(seen: &Seen<'a>) -> observe_words::Seen<'a> {
     let (n, d, done) = (seen.n, seen.d, seen.done);
-    let revoked = d.mine_taken() & n.progress.rvm & n.look.blocked.repeat(n.owned.width());
-    race("wb_crosses_rvko", revoked.any(), "a write-back crosses the revocation of its words");
-    let forward = revoked.any() & n.tbe.kind.is(TbeKind::Revoke);
-    race("wb_crosses_forward", forward, "the same for a forward of the L3");
-    race("wb_last", done.by_write_back, "a write-back is the last thing that a TBE waits for");
-    let stale = d.write_backs[1].does(Return::Cross) & n.look.hit;
-    race("wb_stale", stale, "words come back that have a new owner, or none");
-    let nodata = n.valid & d.blocked.does(Progresses::Back) & n.op.nodata;
-    let still = (n.op.req.mask & n.look.owned).any();
-    race("nodata_before_wb", nodata & still, "an owner answers without data before its write-back is here");
-    race("nodata_after_wb", nodata & !still, "an owner answers without data after its write-back");
-    let partial = d.mine_taken().any() & d.write_backs[1].does(Return::Cross);
-    race("wb_partly_stale", partial, "of a write-back some words are still its sender's");
+    let Now { valid, look, here, owners, owned, taken, free, progress, .. } = *n;
+    observe_words::Seen {
+        bank: "gpu_l2",
+        s: &seen.parts.p.s,
+        req: n.op.req,
+        hit: look.hit,
+        blocked: look.blocked,
+        looked: valid,
+        here,
+        commits: d.commits,
+        owners,
+        there: look.owned,
+        owned,
+        taken,
+        free,
+        rvm: progress.rvm,
+        rv: progress.rv,
+        asked: seen.parts.tbes.owners(n.index),
+        rvk: seen.is(Kind::Rvk),
+        stores: d.blocked.does(Progresses::Store),
+        nodata: valid & d.blocked.does(Progresses::Back) & n.op.nodata,
+        mine: d.mine_taken(),
+        crosses: d.write_backs[1].does(Return::Cross),
+        complete: done.complete,
+        sends: n.tbe.sends,
+        by_write_back: done.by_write_back,
+    }
+}
+
+fn write_back_races(seen: &Seen, words: &observe_words::Seen) {
+    let forward = words.revoked().any() & seen.n.tbe.kind.is(TbeKind::Revoke);
+    race("wb_crosses_forward", forward, "a write-back crosses the revocation of its words for the L3");
 }
 
 fn request_races(seen: &Seen) {
     let (n, d) = (seen.n, seen.d);
-    let both = d.commits & n.free.any() & n.taken.any();
-    race("mixed_words", both, "words of one request are owned and not owned: all change in one step");
-    let first = n.owners.element(n.taken.lowest_set(), seen.p().s.dev_bits());
-    let others = n.taken & !words_of(&seen.p().bank(), n.owners, first);
-    race("several_owners", d.commits & others.any(), "words of one request have several owners");
     let (replay, more) = (seen.is(Kind::Replay), d.fetches & seen.is(Kind::Commit));
     race("evict_then_fill", more, "the request for which a line was replaced gets its own");
     let blocks = d.phase1 | d.evicts | d.fetches | d.upgrades;
@@ -241,7 +223,7 @@ fn request_races(seen: &Seen) {
     let tbe = seen.parts.tbes.at(n.look.by);
     let leaver = joins & tbe.leaver.eq(n.op.req.line) & !tbe.leaving.is(Leaving::No);
     race("joins_leaving", leaver, "a request comes for a line that is on its way to the L3");
-    let upgrade = d.upgrades & seen.parts.tbes.valid().any();
+    let upgrade = d.upgrades & seen.parts.tbes.entries.valid().any();
     race("upgrade_beside", upgrade, "a shared line is to be written while others are on their way");
 }
 
@@ -257,7 +239,7 @@ fn requests(seen: &Seen) {
     table::needs().rows().iter().for_each(|row| counts(row, text, d.needs.row(&row.id)));
     table::client().rows().iter().for_each(|row| counts(row, "messages", d.client.row(&row.id)));
     count("gpu_l2_ReqWB", seen.is(Kind::Wb), "write-backs of GPU L1s");
-    count("gpu_l2_entered", seen.entered.req, "requests that entered the pipeline");
+    count("gpu_l2_entered", seen.entered.0.entered.req, "requests that entered the pipeline");
     count("gpu_l2_phase1", d.phase1, "requests that had to wait for owners");
     count("gpu_l2_fetches", d.fetches, "lines asked of the L3");
     count("gpu_l2_puts", d.frames.does(Replace::Put), "lines in E or M replaced");
@@ -271,10 +253,9 @@ fn counts<A>(row: &Row<A>, part: &str, now: Bool) {
 
 fn traffic(seen: &Seen) {
     let (n, d, sending) = (seen.n, seen.d, seen.sending);
-    let sends = |ops: &[FwdOp]| sending.any & sending.msg.op.is_any(ops);
-    count("gpu_l2_forwards", sends(&[FwdOp::ReqV, FwdOp::ReqO, FwdOp::ReqOData]), "forwards sent to GPU L1s");
-    count("gpu_l2_rvko", sends(&[FwdOp::RvkO]), "RvkO sent");
-    count("gpu_l2_for_tbe", sending.any & sending.of_tbe, "RvkO of phases 1, evictions and L3 forwards sent");
+    let of_commits = [FwdOp::ReqV, FwdOp::ReqO, FwdOp::ReqOData];
+    let texts = ["forwards sent to GPU L1s", "RvkO of phases 1, evictions and L3 forwards sent"];
+    observe_words::traffic("gpu_l2", sending, &of_commits, texts);
     count("gpu_l2_answers", seen.done.answers, "answers to requests");
     count("gpu_l2_crossed", seen.done.crossed.any(), "RspWB with crossed words");
     count("gpu_l2_evict_owned", d.evicts & n.look.owned.any(), "lines with owned words replaced");
@@ -282,40 +263,32 @@ fn traffic(seen: &Seen) {
     count("gpu_l2_replayed", seen.is(Kind::Replay), "stalled requests that were tried again");
 }
 
-fn waits(seen: &Seen) {
-    let (tbes, e) = (seen.parts.tbes, seen.entered);
-    let kinds = [
-        ("fill", TbeKind::Fill, "cycles of lines blocked for the L3, summed"),
-        ("phase1", TbeKind::Phase1, "cycles of lines blocked for owners, summed"),
-        ("evict", TbeKind::Evict, "cycles of lines blocked to be replaced, summed"),
-        ("revoke", TbeKind::Revoke, "cycles of lines blocked for forwards of the L3, summed"),
-    ];
-    for (name, kind, text) in kinds {
-        let lines = tbes.of_kinds(&[kind]);
-        count_amount(&format!("gpu_l2_blocked_{name}"), lines.any(), lines.popcount(), text);
-    }
-    let lines = tbes.leaving();
-    let text = "cycles of lines blocked on their way to the L3, summed";
-    count_amount("gpu_l2_blocked_put", lines.any(), lines.popcount(), text);
-    let stalled = seen.parts.stalls.used();
-    count_amount("gpu_l2_stalled", stalled.any(), stalled.popcount(), "stalled requests, summed over cycles");
-    count("gpu_l2_req_stall", e.req_waits, "cycles in which a request waits at the channel");
-    count("gpu_l2_req_no_tbe", e.no_tbe, "of these, those without a free TBE");
-    count("gpu_l2_req_no_place", e.no_place, "those without a free place in the stall memory");
-    count("gpu_l2_req_no_room", e.no_room, "those without room at the outputs");
+fn waiting(seen: &Seen) {
+    let (Parts { tbes, stalls, outs, .. }, e) = (seen.parts, &seen.entered.0);
+    let of = |kind| tbes.entries.of_kinds(&[kind]);
+    blocked(
+        "gpu_l2",
+        &[
+            ("fill", of(TbeKind::Fill), "cycles of lines blocked for the L3, summed"),
+            ("phase1", of(TbeKind::Phase1), "cycles of lines blocked for owners, summed"),
+            ("evict", of(TbeKind::Evict), "cycles of lines blocked to be replaced, summed"),
+            ("revoke", of(TbeKind::Revoke), "cycles of lines blocked for forwards of the L3, summed"),
+            ("put", tbes.leaving(), "cycles of lines blocked on their way to the L3, summed"),
+        ],
+    );
+    waits("gpu_l2", stalls.used(), &e.entered, "write-back");
     count("gpu_l2_req_again", e.again, "those in which stalled requests are tried again");
-    count("gpu_l2_wb_stall", e.wb_waits, "cycles in which a write-back waits at the channel");
     count("gpu_l2_fwd_stall", e.fwd_waits, "cycles in which a forward of the L3 waits at the channel");
     count("gpu_l2_fwd_held", e.fwd_held, "of these, those for words of its line that are being revoked");
-    let [rsp, fwd] = seen.parts.outs.up.waits();
-    count("gpu_l2_rsp_waits", rsp, "cycles in which an answer waits for its channel");
-    count("gpu_l2_fwd_waits", fwd, "cycles in which a forward waits for its channel");
-    let [reply, get, put] = seen.parts.outs.waits(tbes);
-    count(
-        "gpu_l2_l3_rsp_waits",
-        reply,
-        "cycles in which an answer to the L3 or a client waits for its channel",
+    let [reply, get, put] = outs.waits(tbes);
+    outputs(
+        "gpu_l2",
+        &[
+            ("rsp", outs.up.answers.waits(), "an answer waits for its channel"),
+            ("fwd", outs.up.fwd_waits(), "a forward waits for its channel"),
+            ("l3_rsp", reply, "an answer to the L3 or a client waits for its channel"),
+            ("l3_req", get, "GetS or GetM waits for its channel"),
+            ("l3_wb", put, "a Put waits for its channel"),
+        ],
     );
-    count("gpu_l2_l3_req_waits", get, "cycles in which GetS or GetM waits for its channel");
-    count("gpu_l2_l3_wb_waits", put, "cycles in which a Put waits for its channel");
 }

@@ -6,9 +6,10 @@
 use super::params::GpuL2Params;
 use super::tbes::Tbes;
 use super::types::*;
+use crate::bank::entries::{of, set_of};
+use crate::bank::pipeline::STAGES;
+use crate::bank::upward::{Sending, Upward};
 use crate::hmesi::msg::{HReq, HRsp, HRspOp, HWb};
-use crate::llc::types::{fwd_to, group};
-use crate::llc::upward::{STAGES, Sending, Upward};
 use crate::mesi_port::Get;
 use crate::msg::{Fwd, FwdOp};
 use weft_blocks::common::arbiter::{Pick, RoundRobin};
@@ -39,7 +40,7 @@ impl Outputs {
     /// Declares channels and queues; `own`: the bank's node.
     pub fn new(p: &GpuL2Params, own: Bits) -> Outputs {
         Outputs {
-            up: Upward::new(&p.bank(), own.resize(p.s.node_bits())),
+            up: Upward::new(&p.s, own.resize(p.s.node_bits())),
             replies: Fifo::new("replies", REPLIES, p),
             begun: reg::<Bool>("replies_begun", ()),
             rsp: out_channel::<HRsp>("l3_rsp_out", &p.s),
@@ -84,9 +85,9 @@ impl Outputs {
 
     /// The next revocation of a TBE, and how it is ticked off.
     fn of_tbe<'a>(&'a self, tbes: &'a Tbes, entry: Pick) -> (Fwd, impl Fn(Bits) + 'a) {
-        let (bank, s) = (self.p.bank(), &self.p.s);
-        let rv = select(&tbes.todo_rv.iter().map(|r| r.get()).collect::<Vec<_>>(), entry.index);
-        let request = tbes.request(entry.index);
+        let s = &self.p.s;
+        let rv = of(&tbes.todo_rv, entry.index);
+        let request = tbes.entries.request(entry.index);
         let (owner, words) = group(rv, tbes.owners(entry.index), rv, s.dev_bits());
         let msg = Fwd {
             op: enum_lit(FwdOp::RvkO),
@@ -95,7 +96,7 @@ impl Outputs {
             req: request.src,
             tag: request.tag,
             tbe: entry.index.resize(s.tbe_bits()),
-            ..fwd_to(&bank, self.own.resize(s.node_bits()), owner)
+            ..fwd_to(s, self.own.resize(s.node_bits()), owner)
         };
         let left = move |index: Bits| {
             for (i, todo) in tbes.todo_rv.iter().enumerate() {
@@ -113,9 +114,7 @@ impl Outputs {
         let reads = tbe.getting.is_any(&[Getting::Is, Getting::Isi]);
         when(entry.any & self.req.free, || {
             self.gets.granted(entry.index);
-            for (i, mark) in tbes.todo_get.iter().enumerate() {
-                when(entry.index.eq(i as u64), || mark.set(bool_lit(false)));
-            }
+            set_of(&tbes.todo_get, entry.index, bool_lit(false));
             self.req.send(&HReq {
                 op: mux(reads, enum_lit(Get::GetS), enum_lit(Get::GetM)),
                 line: tbe.line,
@@ -133,9 +132,7 @@ impl Outputs {
         let tbe = tbes.at(entry.index);
         when(entry.any & self.wb.free, || {
             self.puts.granted(entry.index);
-            for (i, mark) in tbes.todo_put.iter().enumerate() {
-                when(entry.index.eq(i as u64), || mark.set(bool_lit(false)));
-            }
+            set_of(&tbes.todo_put, entry.index, bool_lit(false));
             self.wb.send(&HWb {
                 line: tbe.leaver,
                 src: self.own,

@@ -1,6 +1,8 @@
 //! Parameters of a bank.
 
-use crate::llc::{LlcFault, LlcParams, ReqsPolicy, RvkoGran, SharerMode};
+use crate::bank::arrays::Kept;
+use crate::bank::{self, Bank, chosen, fault_part, word_of};
+use crate::llc::RvkoGran;
 use crate::params::{Spandex, spandex_from, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
 
@@ -49,10 +51,6 @@ impl GpuL2Fault {
         (GpuL2Fault::NoCross, "no-cross"),
         (GpuL2Fault::NoWait, "no-wait"),
     ];
-
-    fn word(self) -> &'static str {
-        GpuL2Fault::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
-    }
 }
 
 /// What fixes a bank.
@@ -90,31 +88,23 @@ impl GpuL2Params {
         }
     }
 
-    /// The Spandex bank whose sets, places and records these are: one that keeps no sharers.
-    pub fn bank(&self) -> LlcParams {
-        LlcParams {
-            s: self.s.clone(),
-            size: self.size,
-            ways: self.ways,
-            stalls: self.stalls,
-            reqs: ReqsPolicy::Opt2,
-            rvko: self.rvko,
-            flex: self.flex,
-            sharers: SharerMode::Broadcast,
-            fault: LlcFault::None,
-        }
+    /// Sets and places of the bank.
+    pub fn bank(&self) -> Bank {
+        let GpuL2Params { s, size, ways, stalls, .. } = self.clone();
+        Bank { first: s.devs(), s, size, ways, stalls }
+    }
+
+    /// What is kept of a line.
+    pub(super) fn kept(&self) -> Kept {
+        Kept { owned: self.s.words(), sharers: 0, sharing: 0, lanes: self.s.words() }
     }
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
-        let GpuL2Params { s, size, ways, stalls, .. } = self;
-        let rvko = if self.rvko == RvkoGran::Line { "line" } else { "word" };
+        let rvko = word_of(RvkoGran::WORDS, self.rvko);
         let flex = if self.flex { "_flex" } else { "" };
-        let fault = match self.fault {
-            GpuL2Fault::None => String::new(),
-            fault => format!("_{}", fault.word().replace('-', "_")),
-        };
-        format!("gpu_l2_{}_s{size}_w{ways}_n{stalls}_{rvko}{flex}{fault}", s.name_part())
+        let fault = fault_part(word_of(GpuL2Fault::WORDS, self.fault));
+        format!("gpu_l2_{}_{rvko}{flex}{fault}", self.bank().name_part())
     }
 
     /// Checks the bank's own values.
@@ -131,7 +121,7 @@ impl GpuL2Params {
                 legal: TBES.into(),
             });
         }
-        self.bank().validate().map_err(|error| error.of(BLOCK))
+        self.bank().validate(BLOCK, &infos())
     }
 
     /// Reads the parameters of the block.
@@ -139,39 +129,23 @@ impl GpuL2Params {
     /// # Errors
     /// A value that is no number, unknown or illegal.
     pub fn from_set(set: &ParamSet) -> Result<GpuL2Params, BlockError> {
-        fn known<T: Copy>(set: &ParamSet, key: &str, words: &[(T, &str)]) -> Result<T, BlockError> {
-            let text = set.text(key);
-            let found = words.iter().find(|w| w.1 == text).map(|w| w.0);
-            found.ok_or_else(|| set.illegal(key, "it is not known"))
-        }
-        let p = GpuL2Params {
-            s: spandex_from(set)?,
-            size: set.within("size", 0, 1 << 30)? as u32,
-            ways: set.within("ways", 2, 16)? as u32,
-            stalls: set.within("n_stall", 1, 256)? as u32,
-            rvko: known(set, "rvko_gran", RvkoGran::WORDS)?,
-            flex: set.within("flex_rsp", 0, 1)? == 1,
-            fault: known(set, "inject", GpuL2Fault::WORDS)?,
-        };
+        let Bank { s, size, ways, stalls, .. } = Bank::from_set(set, spandex_from(set)?, 0)?;
+        let rvko = chosen(set, "rvko_gran", RvkoGran::WORDS)?;
+        let fault = chosen(set, "inject", GpuL2Fault::WORDS)?;
+        let flex = set.within("flex_rsp", 0, 1)? == 1;
+        let p = GpuL2Params { s, size, ways, stalls, rvko, flex, fault };
         p.validate()?;
         Ok(p)
     }
 
     /// Parameters for reports.
     pub(super) fn listed(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("cpus", self.s.cpus.to_string()),
-            ("cus", self.s.cus.to_string()),
-            ("banks", self.s.banks.to_string()),
-            ("line", self.s.line.to_string()),
-            ("tbes", self.s.tbes.to_string()),
-            ("size", self.size.to_string()),
-            ("ways", self.ways.to_string()),
-            ("n_stall", self.stalls.to_string()),
-            ("rvko_gran", if self.rvko == RvkoGran::Line { "line" } else { "word" }.into()),
-            ("flex_rsp", u32::from(self.flex).to_string()),
-            ("inject", self.fault.word().into()),
-        ]
+        let (mut all, bank) = self.bank().listed();
+        all.extend(bank);
+        all.push(("rvko_gran", word_of(RvkoGran::WORDS, self.rvko).into()));
+        all.push(("flex_rsp", u32::from(self.flex).to_string()));
+        all.push(("inject", word_of(GpuL2Fault::WORDS, self.fault).into()));
+        all
     }
 }
 
@@ -180,10 +154,8 @@ const TBES: &str = "2..64";
 /// The parameters of the block on the command line.
 pub(super) fn infos() -> Vec<ParamInfo> {
     let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
-    let mut all = vec![
-        info("size", "4M", "banks * line * ways * 2^k, k in 0..16", "bytes of all banks together"),
-        info("ways", "16", "2, 4, 8, 16", "ways"),
-        info("n_stall", "32", "1..256", "requests stalled at blocked lines, per bank"),
+    let mut all = bank::infos("4M", "requests stalled at blocked lines, per bank");
+    all.extend([
         info("rvko_gran", "line", "line, word", "what is revoked for a ReqWT+data"),
         info("flex_rsp", "1", "0, 1", "available words of the line are added to RspV"),
         info(
@@ -192,7 +164,7 @@ pub(super) fn infos() -> Vec<ParamInfo> {
             "none, no-reserve, keep-invalid, keep-once, no-revoke, silent-upgrade, early-data, lost-dirty, drop-owned, drop-clean, no-cross, no-wait",
             "a fault put in on purpose (simulation only)",
         ),
-    ];
+    ]);
     all.extend(spandex_params().into_iter().map(|i| match i.name {
         "tbes" => ParamInfo {
             legal: TBES,

@@ -5,15 +5,16 @@
 //! waits for itself.)
 
 use super::params::GpuL2Params;
-use super::tbes::file;
-use crate::llc::types::Held;
+use crate::bank::entries::{File, change, each, marks, of, set_of};
+use crate::bank::request::Held;
+use crate::bank::some;
 use weft_rtl::prelude::*;
 
 /// The memory and its lists.
 pub(super) struct Stalls {
     used: Reg<Bits>,
-    waiting: (Memory<Held>, LaneWriter<Held>),
-    next: (Memory<Bits>, LaneWriter<Bits>),
+    waiting: File<Held>,
+    next: File<Bits>,
     /// TBEs whose list has requests; first and last of each.
     listed: Reg<Bits>,
     head: Vec<Reg<Bits>>,
@@ -46,20 +47,17 @@ pub(super) struct Stall {
 impl Stalls {
     /// Declares the memory, empty.
     pub fn new(p: &GpuL2Params) -> Stalls {
-        let (bank, n) = (p.bank(), p.s.tbes);
-        let bits = bank.stall_bits();
-        let of = |name: &str| reg::<Bits>(name, bits).field("queue");
-        let each = |name: &str| -> Vec<Reg<Bits>> { (0..n).map(|i| of(&format!("tbe{i}_{name}"))).collect() };
+        let (n, bits) = (p.s.tbes, p.bank().stall_bits());
         Stalls {
-            used: reg::<Bits>("stalled", p.stalls).field("queue"),
-            waiting: file("stall", p.stalls, &bank),
-            next: file("stall_next", p.stalls, &bits),
-            listed: reg::<Bits>("tbe_listed", n).field("queue"),
-            head: each("head"),
-            tail: each("tail"),
+            used: marks("stalled", p.stalls),
+            waiting: File::new("stall", p.stalls, &p.s),
+            next: File::new("stall_next", p.stalls, &bits),
+            listed: marks("tbe_listed", n),
+            head: each(n, "head", &bits),
+            tail: each(n, "tail", &bits),
             some: reg::<Bool>("again", ()).field("queue"),
-            first: of("again_first"),
-            last: of("again_last"),
+            first: marks("again_first", bits),
+            last: marks("again_last", bits),
             pops: wire_or::<Bool>("again_pops", (), false),
             joins: wire_or::<Bool>("again_joins", (), false),
             which: wire_zero::<Bits>("again_which", bits_for(u64::from(n))),
@@ -72,7 +70,7 @@ impl Stalls {
     }
     /// The first request to be tried again, and its place.
     pub fn again(&self) -> (Held, Bits) {
-        (self.waiting.0.read(self.first.get()), self.first.get())
+        (self.waiting.read(self.first.get()), self.first.get())
     }
     /// It enters the pipeline.
     pub fn pop(&self) {
@@ -83,30 +81,22 @@ impl Stalls {
         self.listed.get().bit_at(index)
     }
 
-    fn of_tbe(&self, registers: &[Reg<Bits>], index: Bits) -> Bits {
-        select(&registers.iter().map(|r| r.get()).collect::<Vec<_>>(), index)
-    }
-
     /// Stage 3; `request`: its request.
     pub fn update(&self, s: &Stall, request: &Held) {
         let n = self.listed.get().width();
         let free = (!self.used.get()).lowest_set().resize(s.place.width());
         let place = mux(s.fresh, free, s.place);
-        when(s.joins & s.fresh, || self.waiting.1.write(place, request));
+        when(s.joins & s.fresh, || self.waiting.write(place, request));
         when(s.joins, || {
-            when(self.has(s.by), || self.next.1.write(self.of_tbe(&self.tail, s.by), &place)).otherwise(
-                || {
-                    set_at(&self.head, s.by, place);
-                },
-            );
-            set_at(&self.tail, s.by, place);
+            when(self.has(s.by), || self.next.write(of(&self.tail, s.by), &place)).otherwise(|| {
+                set_of(&self.head, s.by, place);
+            });
+            set_of(&self.tail, s.by, place);
         });
-        let bit = |at: Bits, width: u32, now: Bool| at.one_hot(width) & now.repeat(width);
+        let bit = |at: Bits, width: u32, now: Bool| some(at.one_hot(width), now);
         let places = self.used.get().width();
-        let (up, down) = (bit(place, places, s.joins & s.fresh), bit(s.place, places, s.leaves));
-        when(up.any() | down.any(), || self.used.set((self.used.get() & !down) | up));
-        let (up, down) = (bit(s.by, n, s.joins), bit(s.index, n, s.ends));
-        when(up.any() | down.any(), || self.listed.set((self.listed.get() & !down) | up));
+        change(&self.used, (bit(place, places, s.joins & s.fresh), bit(s.place, places, s.leaves)));
+        change(&self.listed, (bit(s.by, n, s.joins), bit(s.index, n, s.ends)));
         when(s.ends & self.has(s.index), || {
             self.joins.set(bool_lit(true));
             self.which.set(s.index);
@@ -116,23 +106,16 @@ impl Stalls {
     /// The list to be tried again: its first leaves, the list of a TBE joins, or both. Called once, after everything else.
     pub fn connect(&self) {
         let (joins, pops) = (self.joins.get(), self.pops.get());
-        let (head, tail) =
-            (self.of_tbe(&self.head, self.which.get()), self.of_tbe(&self.tail, self.which.get()));
+        let (head, tail) = (of(&self.head, self.which.get()), of(&self.tail, self.which.get()));
         let alone = self.first.get().eq(self.last.get());
         let stays = self.some.get() & !(pops & alone);
-        when(pops & !alone, || self.first.set(self.next.0.read(self.first.get())));
+        when(pops & !alone, || self.first.set(self.next.read(self.first.get())));
         when(pops & alone, || self.some.set(bool_lit(false)));
         when(joins, || {
             self.some.set(bool_lit(true));
             self.last.set(tail);
-            when(stays, || self.next.1.write(self.last.get(), &head)).otherwise(|| self.first.set(head));
+            when(stays, || self.next.write(self.last.get(), &head)).otherwise(|| self.first.set(head));
         });
         assert_always("gpu_l2_again_some", self.some.get() | !pops, "what is tried again is there");
-    }
-}
-
-fn set_at(registers: &[Reg<Bits>], index: Bits, value: Bits) {
-    for (i, register) in registers.iter().enumerate() {
-        when(index.eq(i as u64), || register.set(value));
     }
 }

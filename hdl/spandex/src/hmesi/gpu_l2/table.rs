@@ -1,10 +1,10 @@
 //! Transition tables of a bank (spandex.md section 9, last paragraph).
 //!
-//! Towards GPU L1s it is a bank of section 4: what becomes of words, what comes before, and words that come back are the rows of [`crate::llc::words`], but for ReqS, state S and write-through
+//! Towards GPU L1s it is a bank of section 4: what becomes of words, what comes before, and words that come back are the rows of [`crate::bank::words`], but for ReqS, state S and write-through
 //! forwarding. [`needs`] says what the L3 must have granted first, [`frames`] where a line that is not here goes, [`blocked`] what happens at a line with a TBE. [`client`] is the bank as a client.
 
 pub use super::types::{Perm, TbeKind};
-use crate::llc::words::{Back, Met, Word, before, word_machine, words, write_back};
+use crate::bank::words::{Back, Met, Word, before, word_machine, words, write_back};
 use weft_rtl::prelude::*;
 
 /// The requests that GPU L1s send.

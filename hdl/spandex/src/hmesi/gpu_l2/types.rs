@@ -1,9 +1,12 @@
 //! Records that travel and rest inside a bank.
 
 use super::params::GpuL2Params;
+use crate::bank::Bank;
+use crate::bank::arrays::LineTag;
+use crate::bank::pipeline::Operation;
+pub(super) use crate::bank::request::{Ask, Held, fwd_to, group};
+pub(super) use crate::bank::{blank, some};
 use crate::hmesi::msg::{HFwdOp, HRspOp};
-use crate::llc::LlcParams;
-use crate::llc::types::{Held, LineTag};
 use weft_rtl::prelude::*;
 
 /// What the L3 has granted of a line; words of it that GPU L1s own are only in M.
@@ -22,7 +25,7 @@ pub enum Perm {
 
 /// One way of a set, but for what the arrays of words hold.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = LlcParams)]
+#[bundle(params = Bank)]
 pub(super) struct L2Tag {
     #[width(p.tag_bits())]
     #[field("tag")]
@@ -37,9 +40,6 @@ impl LineTag for L2Tag {
     }
     fn absent(&self) -> Bool {
         self.perm.is(Perm::I)
-    }
-    fn shared(&self) -> Bool {
-        bool_lit(false)
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Op {
     /// Replay: place in the stall memory.
     #[width(p.bank().stall_bits())]
     pub place: Bits,
-    #[shape(p.bank())]
+    #[shape(p.s.clone())]
     pub req: Held,
     /// RspRvkO: a write-back brings the data.
     pub nodata: Bool,
@@ -89,30 +89,14 @@ pub(super) struct Op {
     pub node: Bits,
 }
 
-/// What stage 1 has found.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = GpuL2Params)]
-pub(super) struct Look {
-    /// The line is in the way.
-    pub hit: Bool,
-    /// The line's way, or the TBE's, or the one to replace.
-    #[width(p.bank().way_bits())]
-    pub way: Bits,
-    #[shape(p.bank())]
-    pub there: L2Tag,
-    #[width(p.s.words())]
-    pub owned: Bits,
-    /// The set's pseudo-LRU tree.
-    #[width(p.ways - 1)]
-    pub tree: Bits,
-    /// A TBE blocks the line; of a write-back: revokes words of it.
-    pub blocked: Bool,
-    /// No way of the set may be replaced.
-    pub full: Bool,
-    /// TBE that blocks the line, else one that blocks a way of its set.
-    #[width(p.s.tbe_bits())]
-    pub by: Bits,
+impl Operation for Op {
+    fn line(&self) -> Bits {
+        self.req.line
+    }
 }
+
+/// What stage 1 has found.
+pub(super) type Look = crate::bank::look::Look<L2Tag>;
 
 /// What a TBE is there for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]

@@ -3,11 +3,14 @@
 use super::params::{MesiLlcFault, MesiLlcParams};
 use super::stages::{Parts, Stages};
 use super::table::{self, Comes, Direct, Event, Frame, Progresses, Replace, Use};
-use super::tbes::{Changes, Tbe};
+use super::tbes::Tbe;
 use super::types::*;
+use crate::bank::arrays::Place;
+use crate::bank::entries::Start;
+use crate::bank::lists::{List, Step};
+use crate::bank::orders::Order;
+use crate::bank::rows::{Rows, coded};
 use crate::hmesi::msg::{HFwdOp, HRsp, HRspOp};
-use crate::llc::blank;
-use crate::llc::rows::{Rows, coded};
 use crate::mesi_port::Get;
 use weft_rtl::prelude::*;
 
@@ -46,21 +49,15 @@ pub(super) struct Done {
     /// A TBE has all it waited for.
     pub complete: Bool,
     /// The way after the step.
-    pub tag: Tag,
-    pub sharers: Bits,
+    pub place: Place<Tag>,
     /// Clients that are sent Inv because of a GetM.
     pub inv: Bits,
 }
 
-/// Bits of a mask where something holds.
-fn some(mask: Bits, holds: Bool) -> Bits {
-    mask & holds.repeat(mask.width())
-}
-
 /// What stage 3 works on.
 pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
-    let Parts { p, tbes, .. } = with;
-    let (valid, op, look) = (stages.s3_valid.get(), stages.s3.get(), stages.s3_look.get());
+    let (Parts { p, tbes, .. }, pipe) = (with, &stages.pipe);
+    let (valid, op, look) = pipe.last();
     let is = |kinds: &[Kind]| valid & op.kind.is_any(kinds);
     let tbe = tbes.at(op.tbe);
     let request = is(&[Kind::Req, Kind::Replay, Kind::Commit]).named("s3_request");
@@ -74,16 +71,23 @@ pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
         valid,
         op,
         look,
-        line: stages.s3_line.get(),
+        line: pipe.s3_line.get(),
         index: op.tbe,
         tbe,
-        progress: tbes.progress(op.tbe),
-        asked: tbes.request(op.tbe),
+        progress: tbes.entries.progress(op.tbe),
+        asked: tbes.entries.request(op.tbe),
         request,
         moved_in,
         here: (searched | (commit & !moved_in)).named("s3_here"),
         put,
         mine: (put & mine).named("s3_mine"),
+    }
+}
+
+impl Now {
+    /// The way before the step.
+    fn before(&self) -> Place<Tag> {
+        Place { there: self.look.there, owned: lit(0, 1), sharers: self.look.sharers }
     }
 }
 
@@ -101,7 +105,7 @@ impl Act<'_> {
         self.n.valid & self.n.op.kind.is(kind)
     }
     fn set(&self) -> Bits {
-        self.p().set_of(self.n.op.req.line)
+        self.p().bank().set_of(self.n.op.req.line)
     }
 
     /// Decides and does everything.
@@ -118,8 +122,7 @@ impl Act<'_> {
             joins: (frames.does(Replace::Join) | busy.does(Progresses::Join)).named("s3_joins"),
             begins: begins.named("s3_begins"),
             complete: bool_lit(false),
-            tag: n.look.there,
-            sharers: n.look.sharers & all,
+            place: Place { there: n.look.there, owned: lit(0, 1), sharers: n.look.sharers & all },
             inv: others,
             directory,
             frames,
@@ -139,12 +142,12 @@ impl Act<'_> {
     fn leads(&self, d: &Done) {
         let n = self.n;
         let there = n.look.hit | n.here;
-        let after = self.with.arrays.left(self.set(), n.look.way, n.look.there).state;
+        let after = self.with.arrays.left(self.set(), n.look.way, &n.before()).0.state;
         d.directory.leads_to(mux(there, after, enum_lit(LineState::I)));
         d.frames.leads_to(after);
         let searches = self.is(Kind::Req) | self.is(Kind::Replay);
         let kind = mux(searches, self.with.tbes.at(n.look.by).kind, n.tbe.kind);
-        let kind = mux(self.over(d) & n.tbe.listed, enum_lit(TbeKind::List), kind);
+        let kind = mux(self.over(d) & n.tbe.list.listed, enum_lit(TbeKind::List), kind);
         d.busy.leads_to(mux(d.begins, self.begun(d, d.frames.does(Replace::Evict)), kind));
     }
 
@@ -208,7 +211,7 @@ impl Act<'_> {
             unblock: before.unblock & !self.is(Kind::Unblock),
             kept: before.kept | (self.is(Kind::WbData) & n.op.kept),
         };
-        when(counts, || self.with.tbes.set_progress(n.index, &after));
+        when(counts, || self.with.tbes.entries.set_progress(n.index, &after));
         let wb = if p.fault == MesiLlcFault::NoWbData {
             after.wb & n.tbe.kind.is(TbeKind::Evict)
         } else {
@@ -235,8 +238,8 @@ impl Act<'_> {
         let state = mux(replaced, code(LineState::I), state);
         let back = (takes | stores) & n.op.dirty;
         let dirties = if p.fault == MesiLlcFault::LostDirty { bool_lit(false) } else { back };
-        d.tag = Tag {
-            tag: mux(installs, p.tag_of(n.op.req.line), there.tag),
+        d.place.there = Tag {
+            tag: mux(installs, p.bank().tag_of(n.op.req.line), there.tag),
             state,
             dirty: (there.dirty & !installs & !replaced) | dirties,
             owner: mux(owns, n.asked.src, there.owner),
@@ -246,10 +249,11 @@ impl Act<'_> {
         let joined = client(n.asked.src) | some(client(there.owner), kept);
         let counted = shares & bool_lit(p.fault != MesiLlcFault::ForgottenSharer);
         let none = takes | installs | owns | replaced | shared;
-        d.sharers = some(n.look.sharers, !none) | some(client(n.op.req.src), counted) | some(joined, shared);
-        when(none | shares | back, || arrays.put(self.set(), n.look.way, d.tag, d.sharers));
+        d.place.sharers =
+            some(n.look.sharers, !none) | some(client(n.op.req.src), counted) | some(joined, shared);
+        when(none | shares | back, || arrays.put(self.set(), n.look.way, &d.place));
         when(n.here, || arrays.touch(self.set(), n.look.tree, n.look.way));
-        let row = p.row_of(self.set(), n.look.way);
+        let row = p.bank().row_of(self.set(), n.look.way);
         when(back | installs, || arrays.put_line(row, n.op.data));
     }
 
@@ -267,7 +271,7 @@ impl Act<'_> {
             acks = mux(acks.none(), acks, acks - 1);
         }
         when(data | does(Direct::Ack), || {
-            self.with.outs.answer(&HRsp {
+            self.with.outs.answers.push(&HRsp {
                 op,
                 line: n.op.req.line,
                 src: self.with.own,
@@ -282,15 +286,16 @@ impl Act<'_> {
 
     /// The line in the way chosen.
     fn leaver(&self) -> Bits {
-        self.p().line_from(self.n.look.there.tag, self.set(), self.with.own)
+        self.p().bank().line_from(self.n.look.there.tag, self.set(), self.with.own)
     }
 
     fn order(&self, d: &Done) {
         let n = self.n;
         when(d.frames.does(Replace::Take), || {
-            self.with.outs.order(&Order {
+            self.with.outs.orders.push(&Order {
                 write: d.frames.does(Replace::Write),
                 write_line: self.leaver(),
+                read: None,
                 tbe: self.entry().resize(self.p().s.tbe_bits()),
                 read_line: n.op.req.line,
                 data: n.line,
@@ -300,8 +305,7 @@ impl Act<'_> {
 
     /// TBE of a transaction that begins: a free one, or the one that the request has.
     fn entry(&self) -> Bits {
-        let free = self.with.tbes.free_index();
-        mux(self.n.op.kind.is(Kind::Req), free, self.n.index.resize(free.width()))
+        self.with.tbes.entries.entry(self.n.op.kind.is(Kind::Req), self.n.index)
     }
 
     /// Kind of a transaction that begins.
@@ -325,17 +329,21 @@ impl Act<'_> {
         let fwd = mux(does(Direct::Fwd) & does(Direct::BusyX), send(HFwdOp::FwdGetM), send(HFwdOp::Inv));
         let fwd = mux(does(Direct::BusyIib), send(HFwdOp::FwdGetS), fwd);
         let sharers = some(n.look.sharers, shared);
+        let line = mux(evicts, self.leaver(), n.op.req.line);
         let begin = Begin {
-            kind,
-            line: mux(evicts, self.leaver(), n.op.req.line),
-            way: n.look.way,
             todo: owner | sharers | d.inv,
             fwd: mux(owned, send(HFwdOp::Recall), fwd),
-            progress: Progress {
-                acks: sharers,
-                wb: owned | does(Direct::BusyIib),
-                unblock: does(Direct::BusyX) | does(Direct::BusyIib),
-                kept: bool_lit(false),
+            start: Start {
+                kind,
+                line,
+                wants: n.op.req.line,
+                way: n.look.way,
+                progress: Progress {
+                    acks: sharers,
+                    wb: owned | does(Direct::BusyIib),
+                    unblock: does(Direct::BusyX) | does(Direct::BusyIib),
+                    kept: bool_lit(false),
+                },
             },
         };
         when(d.begins, || self.with.tbes.begin(self.entry(), &n.op.req, &begin));
@@ -349,24 +357,21 @@ impl Act<'_> {
     /// TBEs and stall lists.
     fn lists(&self, d: &Done) {
         let (p, n, tbes) = (self.p(), self.n, self.with.tbes);
-        let (fresh, replay) = (self.is(Kind::Req), self.is(Kind::Replay));
-        let by = n.look.by;
-        let place = mux(fresh, tbes.free_place().resize(p.stall_bits()), n.tbe.head);
-        when(d.joins & fresh, || tbes.stall(&n.op.req));
-        when(d.joins, || tbes.append(by, &tbes.at(by), place));
-        let last = n.tbe.head.eq(n.tbe.tail);
-        when(replay & !last, || tbes.set_head(n.index, tbes.following(n.tbe.head)));
+        let replay = self.is(Kind::Replay);
+        let step = Step { joins: d.joins, by: n.look.by, fresh: self.is(Kind::Req), replay };
+        let List { listed, head, tail } = n.tbe.list;
+        let place = tbes.lists.join(&step, &n.op.req, head);
+        let last = head.eq(tail);
+        tbes.lists.follow(replay & !last, n.index, head);
         let over = self.over(d);
-        when(over & n.tbe.listed, || tbes.to_list(n.index));
-        let frees = (over & !n.tbe.listed) | (replay & last & !d.begins);
+        when(over & listed, || tbes.to_list(n.index));
+        let frees = (over & !listed) | (replay & last & !d.begins);
         let bit = |index: Bits, now: Bool| some(index.one_hot(p.s.tbes), now);
-        let of_place = |now: Bool| some(place.one_hot(p.stalls), now);
         let entry = self.entry();
-        tbes.update(&Changes {
-            valid: (bit(entry, d.begins), bit(n.index, frees)),
-            ready: (bit(n.index, d.complete & !frees), bit(entry, d.begins) | bit(n.index, frees)),
-            listed: (bit(by, d.joins), bit(n.index, replay & last)),
-            stalled: (of_place(d.joins & fresh), of_place(replay & !d.joins)),
-        });
+        tbes.entries.update(
+            (bit(entry, d.begins), bit(n.index, frees)),
+            (bit(n.index, d.complete & !frees), bit(entry, d.begins) | bit(n.index, frees)),
+        );
+        tbes.lists.update(&step, place, n.index, last);
     }
 }

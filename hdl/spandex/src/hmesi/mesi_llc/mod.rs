@@ -22,7 +22,7 @@
 //! | TBE | Fetch, Evict, BusyX, BusyIib, List |
 //!
 //! Decisions where the specification is silent, or differs:
-//! - Stages, stall lists, replacement and order of the bank are those of the [Spandex LLC](crate::llc), so that the systems differ in their protocols only. One operation of a *set* is in the
+//! - Stages, stall lists, replacement and order of the bank are those of the [Spandex LLC](crate::llc) (both are made of [`crate::bank`]), so that the systems differ in their protocols only. One operation of a *set* is in the
 //!   pipeline.
 //! - **A Put goes before the stall list of its line.** While a list replays, the line is not busy in between. If a Put waited for all of it, clients that keep asking for the line would hold
 //!   up the Put for ever, and with it its sender, which may not ask for the line before WBAck.
@@ -39,7 +39,6 @@
 #![doc = include_str!("../../../pictures/mesi-llc.svg")]
 
 mod act;
-mod arrays;
 mod observe;
 mod outputs;
 mod params;
@@ -50,6 +49,8 @@ mod types;
 
 pub use params::{MesiLlcFault, MesiLlcParams};
 
+use crate::bank;
+use crate::bank::arrays::Arrays;
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
 
@@ -70,20 +71,14 @@ pub fn info() -> BlockInfo {
 /// A parameter outside its range.
 pub fn mesi_llc(p: &MesiLlcParams) -> Result<Arc<Module>, BlockError> {
     p.validate()?;
-    Module::build(&p.module_name(), ModuleKind::Block, || {
-        doc("Bank of the L3 of a hierarchical system (spandex.md section 9).");
-        for (name, value) in p.listed() {
-            param(name, value);
-        }
-        describe(p);
-    })
-    .map_err(|errors| BlockError::Elab { block: "mesi-llc".into(), errors })
+    let text = "Bank of the L3 of a hierarchical system (spandex.md section 9).";
+    bank::module("mesi-llc", (&p.module_name(), text), p.listed(), || describe(p))
 }
 
 fn describe(p: &MesiLlcParams) {
     let own = input::<Bits>("own", p.s.h_node_bits());
     let stages = stages::Stages::new(p);
-    let arrays = arrays::Arrays::new(p);
+    let arrays = Arrays::new(&p.bank(), p.kept());
     let tbes = tbes::Tbes::new(p);
     let outs = outputs::Outputs::new(p, own);
     let parts = stages::Parts { p, own, arrays: &arrays, tbes: &tbes, outs: &outs };

@@ -3,9 +3,10 @@
 use super::act::{Done, Now};
 use super::outputs::Sending;
 use super::params::MesiLlcParams;
-use super::stages::{Entered, Parts, Stages};
+use super::stages::{self, Parts, Stages};
 use super::table::{self, Direct, Progresses, Replace};
 use super::types::*;
+use crate::bank::observe::{self, blocked, one_way, outputs, waits};
 use crate::hmesi::msg::{HFwdOp, HRspOp};
 use crate::mesi_port::Get;
 use weft_rtl::prelude::*;
@@ -14,7 +15,7 @@ use weft_rtl::prelude::*;
 pub(super) struct Seen<'a> {
     pub parts: &'a Parts<'a>,
     pub stages: &'a Stages,
-    pub entered: &'a Entered,
+    pub entered: &'a (stages::Seen, Bits),
     pub n: &'a Now,
     pub done: &'a Done,
     pub sending: &'a Sending,
@@ -28,7 +29,7 @@ pub(super) fn connect(seen: &Seen) {
     races(seen);
     list_races(seen);
     requests(seen);
-    waits(seen);
+    waiting(seen);
 }
 
 impl Seen<'_> {
@@ -41,16 +42,13 @@ impl Seen<'_> {
 }
 
 fn messages(seen: &Seen) {
-    let (p, st, own) = (seen.p(), seen.stages, seen.parts.own);
-    let home = |line: Bits| match p.s.bank_select() {
-        0 => bool_lit(true),
-        bits => line.slice(0, bits).eq(p.bank_of(own)),
-    };
+    let (p, st, own) = (seen.p(), &seen.stages.from, seen.parts.own);
     let client = |src: Bits, line: Bits| {
         src.lt(u64::from(p.s.cpus))
             | src.eq(p.s.client_node(lit(u64::from(p.s.cpus), p.s.client_bits()), line))
     };
-    let good = |line: Bits, src: Bits, dst: Bits| home(line) & client(src, line) & dst.eq(own);
+    let good =
+        |line: Bits, src: Bits, dst: Bits| p.bank().is_home(line, own) & client(src, line) & dst.eq(own);
     let (req, wb, rsp) = (&st.req.msg, &st.wb.msg, &st.rsp.msg);
     let text = "a request is for a line of this bank, from a client";
     assert_always("mesi_llc_req_sound", !st.req.valid | good(req.line, req.src, req.dst), text);
@@ -67,8 +65,7 @@ fn messages(seen: &Seen) {
 
 fn lines(seen: &Seen) {
     let (p, n, done) = (seen.p(), seen.n, seen.done);
-    let one = seen.entered.matches.popcount().le(1) | !seen.stages.s1_valid.get();
-    assert_always("mesi_llc_one_way_per_line", one, "a line is in one way at most");
+    one_way("mesi_llc", seen.entered.1, seen.stages.pipe.s1_valid.get());
     let sound = |tag: Tag, sharers: Bits| {
         let owner = tag.owner.zext(8).lt(u64::from(p.s.clients()));
         let shared = tag.state.is(LineState::SS).bits().eq(sharers.any().bits());
@@ -76,7 +73,7 @@ fn lines(seen: &Seen) {
     };
     let text = "sharers in SS only, and there always; the owner is a client";
     assert_always("mesi_llc_state_found", !n.valid | sound(n.look.there, n.look.sharers), text);
-    assert_always("mesi_llc_state_left", !n.valid | sound(done.tag, done.sharers), text);
+    assert_always("mesi_llc_state_left", !n.valid | sound(done.place.there, done.place.sharers), text);
     let owner = n.look.there.state.is(LineState::MT) & n.look.there.owner.eq(n.op.req.src);
     let text = "no request comes from a line's owner";
     assert_always("mesi_llc_not_from_owner", !(n.here & owner), text);
@@ -84,7 +81,7 @@ fn lines(seen: &Seen) {
 
 fn answers(seen: &Seen) {
     let (n, done, tbes) = (seen.n, seen.done, seen.parts.tbes);
-    let known = seen.entered.rsp_known | !seen.entered.rsp;
+    let known = seen.entered.0.rsp_known | !seen.entered.0.rsp;
     assert_always("mesi_llc_rsp_has_tbe", known, "an answer finds a transaction of its line");
     let src = n.op.req.src;
     let acked = n.progress.acks.bit_at(src) | !seen.is(Kind::InvAck);
@@ -94,7 +91,9 @@ fn answers(seen: &Seen) {
     let unblocks = seen.is(Kind::Unblock) | seen.is(Kind::UnblockX);
     let unblock = (n.progress.unblock & src.eq(n.asked.src)) | !unblocks;
     assert_always("mesi_llc_unblock_expected", unblock, "Unblock comes once, of the requestor");
-    let fetch = tbes.valid().bit_at(n.index) & !tbes.ready().bit_at(n.index) & n.tbe.kind.is(TbeKind::Fetch);
+    let fetch = tbes.entries.valid().bit_at(n.index)
+        & !tbes.entries.ready().bit_at(n.index)
+        & n.tbe.kind.is(TbeKind::Fetch);
     let text = "memory answers once, and only what it was asked";
     assert_always("mesi_llc_memory_expected", !seen.is(Kind::Mem) | fetch, text);
     let text = "what is answered has been sent";
@@ -104,11 +103,11 @@ fn answers(seen: &Seen) {
 }
 
 fn race(name: &str, cond: Bool, text: &str) {
-    cover(&format!("spandex.race.hmesi_llc_{name}"), cond, text);
+    observe::race("hmesi_llc", name, cond, text);
 }
 
 fn races(seen: &Seen) {
-    let (n, done, e) = (seen.n, seen.done, seen.entered);
+    let (n, done, e) = (seen.n, seen.done, &seen.entered.0);
     let upgrade = done.directory.does(Direct::Inv) & n.look.sharers.bit_at(n.op.req.src);
     race("upgrade", upgrade & done.inv.any(), "a sharer asks to write, others are invalidated");
     race("upgrade_alone", upgrade & done.inv.none(), "the only sharer asks to write");
@@ -121,7 +120,7 @@ fn races(seen: &Seen) {
     race("unblock_first", first & done.complete, "Unblock comes before WbData");
     let gone = done.complete & iib & !(n.progress.kept | (seen.is(Kind::WbData) & n.op.kept));
     race("owner_gone", gone, "the owner of a line that becomes shared has put it before");
-    let from = seen.parts.tbes.request(n.look.by).src;
+    let from = seen.parts.tbes.entries.request(n.look.by).src;
     let mine = done.joins & n.look.blocked & from.ne(n.op.req.src);
     race("conflict", mine, "a client asks for a line that another has asked for");
 }
@@ -131,10 +130,8 @@ fn list_races(seen: &Seen) {
     let replay = seen.is(Kind::Replay);
     race("replay", replay & d.directory.does(Direct::DataS), "a stalled request is answered at once");
     race("replay_blocks", replay & d.begins, "a stalled request makes its line busy again");
-    let rest = replay & d.begins & n.tbe.head.ne(n.tbe.tail);
-    race("replay_takes_rest", rest, "it takes the rest of its list along");
-    race("replay_moves", replay & d.joins, "a stalled request joins the list of another TBE");
-    race("set_full", d.frames.does(Replace::Join), "a request finds every way of its set blocked");
+    let full = d.frames.does(Replace::Join);
+    observe::list_races("hmesi_llc", &n.tbe.list, replay, d.begins, d.joins, full);
     let put = n.put & n.look.blocked;
     race("put_in_list", put, "a Put comes between the stalled requests of its line");
     let coming = seen.parts.tbes.at(n.look.by).line.ne(n.op.req.line);
@@ -159,7 +156,7 @@ fn requests(seen: &Seen) {
     count("mesi_llc_recall", sends(HFwdOp::Recall), "Recall sent");
     count("mesi_llc_fwd_gets", sends(HFwdOp::FwdGetS), "FwdGetS sent");
     count("mesi_llc_fwd_getm", sends(HFwdOp::FwdGetM), "FwdGetM sent");
-    count("mesi_llc_entered", seen.entered.req, "requests that entered the pipeline");
+    count("mesi_llc_entered", seen.entered.0.entered.req, "requests that entered the pipeline");
     let own = seen.is(Kind::Req) & seen.n.op.req.op.is(Get::GetM);
     count("mesi_llc_entered_getm", own, "of these, GetM");
     count("mesi_llc_fills", seen.is(Kind::Mem), "lines that came from memory");
@@ -168,8 +165,8 @@ fn requests(seen: &Seen) {
     count("mesi_llc_replayed", seen.is(Kind::Replay), "requests of a stall list that were tried again");
 }
 
-fn waits(seen: &Seen) {
-    let (tbes, e) = (seen.parts.tbes, seen.entered);
+fn waiting(seen: &Seen) {
+    let (Parts { tbes, outs, .. }, e) = (seen.parts, &seen.entered.0);
     let kinds = [
         ("fetch", TbeKind::Fetch, "cycles of lines blocked for memory, summed"),
         ("evict", TbeKind::Evict, "cycles of lines blocked to be replaced, summed"),
@@ -177,25 +174,15 @@ fn waits(seen: &Seen) {
         ("busy_iib", TbeKind::BusyIib, "cycles of lines in busy-IIB, summed"),
         ("list", TbeKind::List, "cycles of lines blocked while their lists replay, summed"),
     ];
-    for (name, kind, text) in kinds {
-        let lines = tbes.of_kind(kind);
-        count_amount(&format!("mesi_llc_blocked_{name}"), lines.any(), lines.popcount(), text);
-    }
-    let stalled = tbes.stalled();
-    count_amount(
-        "mesi_llc_stalled",
-        stalled.any(),
-        stalled.popcount(),
-        "stalled requests, summed over cycles",
-    );
-    count("mesi_llc_req_stall", e.req_waits, "cycles in which a request waits at the channel");
-    count("mesi_llc_req_no_tbe", e.no_tbe, "of these, those without a free TBE");
-    count("mesi_llc_req_no_place", e.no_place, "those without a free place in the stall memory");
-    count("mesi_llc_req_no_room", e.no_room, "those without room at the outputs");
-    count("mesi_llc_wb_stall", e.wb_waits, "cycles in which a Put waits at the channel");
+    blocked("mesi_llc", &kinds.map(|(name, kind, text)| (name, tbes.entries.of_kinds(&[kind]), text)));
+    waits("mesi_llc", tbes.lists.stalled(), &e.entered, "Put");
     count("mesi_llc_wb_busy", e.wb_busy, "of these, those in which its line is busy");
-    let [rsp, mem] = seen.parts.outs.waits();
-    count("mesi_llc_rsp_waits", rsp, "cycles in which an answer waits for its channel");
-    count("mesi_llc_fwd_waits", seen.sending.waits, "cycles in which a forward waits for its channel");
-    count("mesi_llc_mem_waits", mem, "cycles in which an order waits for memory");
+    outputs(
+        "mesi_llc",
+        &[
+            ("rsp", outs.answers.waits(), "an answer waits for its channel"),
+            ("fwd", seen.sending.waits, "a forward waits for its channel"),
+            ("mem", outs.orders.waits(), "an order waits for memory"),
+        ],
+    );
 }

@@ -6,212 +6,99 @@
 //! RSP and memory never wait but for an operation of the same set. A Put waits while its line is busy, and for a slot for WBAck. Requests wait also for room for what they send and for a TBE
 //! and a place in the stall memory, whichever they will need.
 
-use super::arrays::Arrays;
 use super::outputs::Outputs;
 use super::params::{MesiLlcFault, MesiLlcParams};
 use super::tbes::Tbes;
 use super::types::*;
+use crate::bank::arrays::Spare;
+use crate::bank::pipeline::{Entered, Pipeline, more};
+use crate::bank::turns::{Channels, Turns};
 use crate::hmesi::msg::{HReq, HRsp, HRspOp, HWb};
-use crate::llc::blank;
 use crate::msg::MemRsp;
-use weft_blocks::common::arbiter::RoundRobin;
 use weft_rtl::prelude::*;
 
 /// Everything that stages look at.
-pub(super) struct Parts<'a> {
-    pub p: &'a MesiLlcParams,
-    /// The bank's node.
-    pub own: Bits,
-    pub arrays: &'a Arrays,
-    pub tbes: &'a Tbes,
-    pub outs: &'a Outputs,
-}
+pub(super) type Parts<'a> = crate::bank::pipeline::Parts<'a, MesiLlcParams, Tag, Tbes, Outputs>;
 
-/// The channels in, and the registers between stages.
+/// The registers between stages, and the channels in.
 pub(super) struct Stages {
-    /// Sets cleared since reset.
-    cleared: Reg<Bits>,
-    /// All sets are clear.
-    open: Bool,
-    pub req: InChannel<HReq>,
-    pub wb: InChannel<HWb>,
-    pub rsp: InChannel<HRsp>,
-    mem: InChannel<MemRsp>,
-    order: RoundRobin,
-    pub s1_valid: Reg<Bool>,
-    s1: Reg<Op>,
-    s2_valid: Reg<Bool>,
-    s2: Reg<Op>,
-    s2_look: Reg<Look>,
-    pub s3_valid: Reg<Bool>,
-    pub s3: Reg<Op>,
-    pub s3_look: Reg<Look>,
-    /// The line.
-    pub s3_line: Reg<Bits>,
+    pub pipe: Pipeline<Op, Tag>,
+    pub from: Channels<HReq, HWb, HRsp>,
 }
 
 /// What entered, for observers.
-pub(super) struct Entered {
-    pub req: Bool,
-    /// A request waits at the channel.
-    pub req_waits: Bool,
-    /// It waits for a TBE, a place in the stall memory, the outputs.
-    pub no_tbe: Bool,
-    pub no_place: Bool,
-    pub no_room: Bool,
-    pub wb_waits: Bool,
+pub(super) struct Seen {
+    pub entered: Entered,
     /// The Put at the head waits for its line.
     pub wb_busy: Bool,
     /// A response comes; some TBE waits for one of its line.
     pub rsp: Bool,
     pub rsp_known: Bool,
-    pub matches: Bits,
 }
 
 impl Stages {
     /// Declares channels and registers.
     pub fn new(p: &MesiLlcParams) -> Stages {
-        let bits = p.sets().trailing_zeros() + 1;
-        let cleared = reg::<Bits>("cleared", bits).doc("Sets cleared since reset.");
-        let open = cleared.get().bit(bits - 1).named("open");
-        let op = |name| reg::<Op>(name, p.clone()).field("pipeline");
-        let look = |name| reg::<Look>(name, p.clone()).field("pipeline");
-        Stages {
-            cleared,
-            open,
-            req: in_channel_when::<HReq>("req", &p.s, open),
-            wb: in_channel_when::<HWb>("wb", &p.s, open),
-            rsp: in_channel_when::<HRsp>("rsp_in", &p.s, open),
-            mem: in_channel_when::<MemRsp>("mem_rsp", &p.s, open),
-            order: RoundRobin::new("tbe_order", p.s.tbes),
-            s1_valid: reg::<Bool>("s1_valid", ()),
-            s1: op("s1"),
-            s2_valid: reg::<Bool>("s2_valid", ()),
-            s2: op("s2"),
-            s2_look: look("s2_look"),
-            s3_valid: reg::<Bool>("s3_valid", ()),
-            s3: op("s3"),
-            s3_look: look("s3_look"),
-            s3_line: reg::<Bits>("s3_line", p.s.data_bits()).field("pipeline"),
-        }
+        let (pipe, from) = Pipeline::new(&p.bank(), p, p.kept(), |open| Channels::new(&p.s, open));
+        Stages { pipe, from }
     }
 
-    /// Empties the arrays, a set per cycle.
-    fn clear(&self, p: &MesiLlcParams, arrays: &Arrays) {
-        when(!self.open, || {
-            self.cleared.set(self.cleared.get() + 1);
-            arrays.empty(self.cleared.get().resize(p.set_bits()));
-        });
-    }
-
-    /// Operations in the pipeline.
-    fn under_way(&self) -> [(Bool, Op); 3] {
-        [
-            (self.s1_valid.get(), self.s1.get()),
-            (self.s2_valid.get(), self.s2.get()),
-            (self.s3_valid.get(), self.s3.get()),
-        ]
-    }
-
-    /// An operation of a set is in the first stages of the pipeline. The one in stage 3 writes what stage 1 reads in the next cycle.
-    fn busy(&self, p: &MesiLlcParams, set: Bits, stages: usize) -> Bool {
-        let first = &self.under_way()[..stages];
-        let same: Vec<Bool> =
-            first.iter().map(|(valid, op)| *valid & p.set_of(op.req.line).eq(set)).collect();
-        any_of(&same)
-    }
-
-    /// More entries of `used` are free than requests in the pipeline may take.
-    fn more(&self, used: Bits) -> Bool {
-        let takers = pack_bools(&self.under_way().map(|(valid, op)| valid & op.kind.is(Kind::Req)));
-        let free = (!used).popcount();
-        let width = free.width().max(takers.popcount().width());
-        takers.popcount().resize(width).lt(free.resize(width))
-    }
-
-    /// Moves operations on, and the next one in.
-    pub fn connect(&self, with: &Parts) -> Entered {
-        let Parts { p, arrays, .. } = with;
-        self.clear(p, arrays);
-        let (op, go, mut entered) = self.select(with);
-        self.s1_valid.set(go);
-        when(go, || {
-            self.s1.set(op);
-            arrays.present(p.set_of(op.req.line));
-        });
-        entered.matches = self.look(with);
-        self.s3_valid.set(self.s2_valid.get());
-        when(self.s2_valid.get(), || {
-            self.s3.set(self.s2.get());
-            self.s3_look.set(self.s2_look.get());
-            self.s3_line.set(arrays.line());
-        });
-        entered
+    /// Moves operations on, and the next one in. Returns what entered, and the ways that hold the line in stage 1.
+    pub fn connect(&self, with: &Parts) -> (Seen, Bits) {
+        self.pipe.connect(with.arrays, || self.select(with), || self.look(with))
     }
 
     /// Stage 0.
-    fn select(&self, with: &Parts) -> (Op, Bool, Entered) {
+    fn select(&self, with: &Parts) -> (Op, Bool, Seen) {
         let Parts { p, tbes, outs, .. } = with;
-        let quiet = |line: Bits, stages| !self.busy(p, p.set_of(line), stages);
-        let mem_line = tbes.at(self.mem.msg.tbe).line;
+        let (Tbes { entries, lists, .. }, pipe, from) = (tbes, &self.pipe, &self.from);
+        let mem_line = tbes.at(self.from.mem.msg.tbe).line;
         // What blocks a line, and what a TBE has ready, is known only when stage 3 has been left.
-        let calm: Vec<Bool> = tbes.sets().iter().map(|set| !self.busy(p, *set, 3)).collect();
-        let entry = self.order.pick(tbes.ready() & pack_bools(&calm));
-        let (tbe_free, place_free) = (self.more(tbes.valid()), self.more(tbes.stalled()));
-        let (wb_room, room) = (outs.room_for_put(), outs.room_for_request());
-        let awaiting = tbes.awaiting(self.rsp.msg.line);
+        let entry = pipe.order.pick(entries.ready() & pipe.calm(&entries.sets()));
+        let taken = pipe.takers(|op| op.kind.is(Kind::Req));
+        let (tbe_free, place_free) = (more(entries.valid(), &taken), more(lists.stalled(), &taken));
+        let (wb_room, room) = (outs.answers.room_for_wb(), outs.room_for_request());
+        let awaiting = tbes.awaiting(self.from.rsp.msg.line);
         // Between the requests of a stall list the line is not busy: Puts go first, so that requests that keep coming never hold one up.
-        let busy = tbes.blocking(self.wb.msg.line) & !tbes.of_kind(TbeKind::List);
+        let busy = tbes.blocking(self.from.wb.msg.line) & !entries.of_kinds(&[TbeKind::List]);
         let wb_busy = busy.any() & bool_lit(p.fault != MesiLlcFault::EarlyPut);
-        let rsp = (self.rsp.valid & quiet(self.rsp.msg.line, 2)).named("s0_rsp");
-        let mem = (self.mem.valid & quiet(mem_line, 2) & !rsp).named("s0_mem");
-        let first = rsp | mem;
-        let put_may = wb_room & !wb_busy & quiet(self.wb.msg.line, 3);
-        let wb = (self.wb.valid & put_may & !first).named("s0_wb");
-        let again = (entry.any & room & !first & !wb).named("s0_tbe");
-        let may = room & tbe_free & place_free & quiet(self.req.msg.line, 2);
-        let req = (self.req.valid & may & !first & !wb & !again).named("s0_req");
-        when(rsp, || self.rsp.take());
-        when(mem, || self.mem.take());
-        when(wb, || self.wb.take());
-        when(req, || self.req.take());
-        when(again, || self.order.granted(entry.index));
-        let op = wire_or::<Op>("s0_op", (*p).clone(), self.of_req(p));
-        when(rsp, || op.set(self.of_rsp(p, awaiting.lowest_set())));
-        when(mem, || op.set(self.of_mem(p, mem_line)));
-        when(wb, || op.set(self.of_wb(p)));
-        when(again, || op.set(self.of_tbe(with, entry.index)));
-        let waits = self.req.valid & !req;
-        let entered = Entered {
-            req,
-            req_waits: waits,
-            no_tbe: waits & !tbe_free,
-            no_place: waits & !place_free,
-            no_room: waits & !room,
-            wb_waits: self.wb.valid & !wb,
-            wb_busy: self.wb.valid & wb_busy,
-            rsp,
-            rsp_known: awaiting.any(),
-            matches: lit_bv(Bv::zero(p.ways)),
+        let rsp = || from.rsp.valid & pipe.quiet(from.rsp.msg.line);
+        let mem = || from.mem.valid & pipe.quiet(mem_line);
+        let wb = || {
+            let may = wb_room & !wb_busy & !pipe.busy(p.bank().set_of(from.wb.msg.line), 3);
+            from.wb.valid & may
         };
-        (op.get(), first | wb | again | req, entered)
+        let req = || {
+            let may = room & tbe_free & place_free & pipe.quiet(from.req.msg.line);
+            from.req.valid & may
+        };
+        let turns = Turns::new((rsp, mem), wb, || entry.any & room, req);
+        turns.take(&self.from, || pipe.order.granted(entry.index));
+        let (of_rsp, of_mem) = (|| self.of_rsp(p, awaiting.lowest_set()), || self.of_mem(p, mem_line));
+        let of_tbe = || self.of_tbe(with, entry.index);
+        let (op, go) = turns.op(*p, self.of_req(p), (of_rsp, of_mem), || self.of_wb(p), of_tbe);
+        let free = [tbe_free, place_free, room];
+        let entered = Entered::new(turns.req, from.req.valid, free, from.wb.valid & !turns.wb);
+        let entered =
+            Seen { entered, wb_busy: from.wb.valid & wb_busy, rsp: turns.rsp, rsp_known: awaiting.any() };
+        (op, go, entered)
     }
 
     fn of_req(&self, p: &MesiLlcParams) -> Op {
-        let HReq { op, line, src, tag, .. } = self.req.msg;
+        let HReq { op, line, src, tag, .. } = self.from.req.msg;
         let req = Held { op, line, src: p.s.client_of(src), tag };
         Op { kind: enum_lit(Kind::Req), req, ..blank::<Op>(p) }
     }
 
     fn of_wb(&self, p: &MesiLlcParams) -> Op {
-        let HWb { line, src, tag, dirty, data, .. } = self.wb.msg;
+        let HWb { line, src, tag, dirty, data, .. } = self.from.wb.msg;
         let low = blank::<Op>(p);
         let req = Held { line, src: p.s.client_of(src), tag, ..low.req };
         Op { kind: enum_lit(Kind::Put), req, dirty, data, ..low }
     }
 
     fn of_rsp(&self, p: &MesiLlcParams, entry: Bits) -> Op {
-        let HRsp { op, line, src, dirty, kept, data, .. } = self.rsp.msg;
+        let HRsp { op, line, src, dirty, kept, data, .. } = self.from.rsp.msg;
         let low = blank::<Op>(p);
         let kinds = [
             (HRspOp::WbData, Kind::WbData),
@@ -225,7 +112,7 @@ impl Stages {
     }
 
     fn of_mem(&self, p: &MesiLlcParams, line: Bits) -> Op {
-        let MemRsp { tbe, data } = self.mem.msg;
+        let MemRsp { tbe, data } = self.from.mem.msg;
         let low = blank::<Op>(p);
         Op { kind: enum_lit(Kind::Mem), tbe, req: Held { line, ..low.req }, data, ..low }
     }
@@ -237,7 +124,7 @@ impl Stages {
         Op {
             kind: mux(list, enum_lit(Kind::Replay), enum_lit(Kind::Commit)),
             tbe: index.resize(p.s.tbe_bits()),
-            req: mux(list, tbes.waiting(tbe.head), tbes.request(index)),
+            req: tbes.lists.next(&tbes.entries, (list, tbe.list.head), index),
             ..blank::<Op>(p)
         }
     }
@@ -245,35 +132,17 @@ impl Stages {
     /// Stage 1: looks the set up, and the TBEs. Returns the ways that hold the line.
     fn look(&self, with: &Parts) -> Bits {
         let Parts { p, arrays, tbes, .. } = with;
-        let (op, valid) = (self.s1.get(), self.s1_valid.get());
+        let op = self.pipe.s1.get();
         let line = op.req.line;
-        let (set, replays) = (p.set_of(line), op.kind.is(Kind::Replay));
-        let n = p.s.tbes;
-        let others = !(op.tbe.one_hot(n) & replays.repeat(n));
-        let same_set = tbes.of_set(set) & others;
-        let found = arrays.look(p.tag_of(line), tbes.ways_of(same_set));
+        let replays = op.kind.is(Kind::Replay);
+        let (same_set, others) = tbes.entries.others(p.bank().set_of(line), op.tbe, replays);
+        // Lines of which no client has a copy go before others.
+        let alone = |tag: &Tag| tag.state.is(LineState::C);
+        let spare = |row: &[Tag]| Spare::Alone(pack_bools(&row.iter().map(alone).collect::<Vec<_>>()));
+        let found = self.pipe.search(arrays, tbes.entries.ways_of(same_set), spare);
         let by_line = tbes.blocking(line) & others;
         let searching = op.kind.is_any(&[Kind::Req, Kind::Replay, Kind::Put]);
-        let hit = found.matches.any();
-        let searched = mux(hit, found.matches.lowest_set(), found.victim);
-        let way = mux(searching, searched, tbes.at(op.tbe).way).named("s1_way");
-        let (there, sharers) = arrays.place(way);
-        let look = Look {
-            hit,
-            way,
-            there,
-            sharers,
-            tree: found.tree,
-            blocked: by_line.any(),
-            full: found.full,
-            by: mux(by_line.any(), by_line, same_set).lowest_set(),
-        };
-        self.s2_valid.set(valid);
-        when(valid, || {
-            self.s2.set(op);
-            self.s2_look.set(look);
-            arrays.present_line(p.row_of(set, way));
-        });
-        found.matches
+        let way = |searched| mux(searching, searched, tbes.at(op.tbe).way);
+        self.pipe.advance((found, arrays), (by_line, same_set), way)
     }
 }

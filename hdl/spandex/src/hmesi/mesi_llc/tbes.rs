@@ -12,33 +12,18 @@
 
 use super::params::MesiLlcParams;
 use super::types::*;
+use crate::bank::entries::{Entries, each, marks, of};
+use crate::bank::lists::{Ends, List, Lists};
 use crate::hmesi::msg::HFwdOp;
 use weft_rtl::prelude::*;
 
 /// The entries.
 pub(super) struct Tbes {
-    p: MesiLlcParams,
-    valid: Reg<Bits>,
-    /// All it waited for has come and its request goes on, or its list replays.
-    ready: Reg<Bits>,
-    /// Its stall list has requests.
-    listed: Reg<Bits>,
-    kind: Vec<Reg<Enum<TbeKind>>>,
-    /// The line that it blocks; the one replaced while it evicts.
-    line: Vec<Reg<Bits>>,
-    /// Line of its request.
-    wants: Vec<Reg<Bits>>,
-    way: Vec<Reg<Bits>>,
-    head: Vec<Reg<Bits>>,
-    tail: Vec<Reg<Bits>>,
+    pub entries: Entries<TbeKind, Held, Progress>,
+    pub lists: Lists<Held>,
     /// Clients to which `fwd` is still to be sent.
     pub todo: Vec<Reg<Bits>>,
     fwd: Vec<Reg<Enum<HFwdOp>>>,
-    request: (Memory<Held>, LaneWriter<Held>),
-    progress: (Memory<Progress>, LaneWriter<Progress>),
-    stalled: Reg<Bits>,
-    waiting: (Memory<Held>, LaneWriter<Held>),
-    next: (Memory<Bits>, LaneWriter<Bits>),
 }
 
 /// An entry's registers.
@@ -46,198 +31,58 @@ pub(super) struct Tbe {
     pub kind: Enum<TbeKind>,
     pub line: Bits,
     pub way: Bits,
-    pub listed: Bool,
-    pub head: Bits,
-    pub tail: Bits,
+    pub list: List,
     pub todo: Bits,
     pub fwd: Enum<HFwdOp>,
-}
-
-/// Bits that are set and bits that are cleared; what is set wins.
-pub(super) struct Changes {
-    pub valid: (Bits, Bits),
-    pub ready: (Bits, Bits),
-    pub listed: (Bits, Bits),
-    pub stalled: (Bits, Bits),
-}
-
-fn file<T: Data>(name: &str, rows: u32, shape: &T::Shape) -> (Memory<T>, LaneWriter<T>) {
-    let memory = regfile::<T>(name, rows, shape.clone()).fields(&[("queue", width_of::<T>(shape))]);
-    let writer = memory.lane_writer("put");
-    (memory, writer)
-}
-
-fn values<T: Data>(registers: &[Reg<T>]) -> Vec<T> {
-    registers.iter().map(|r| r.get()).collect()
 }
 
 impl Tbes {
     /// Declares the entries, all free.
     pub fn new(p: &MesiLlcParams) -> Tbes {
-        let n = p.s.tbes;
-        let each = |name: &str, width: u32| -> Vec<Reg<Bits>> {
-            (0..n).map(|i| reg::<Bits>(&format!("tbe{i}_{name}"), width).field("queue")).collect()
-        };
-        Tbes {
-            valid: reg::<Bits>("tbe_valid", n).field("queue"),
-            ready: reg::<Bits>("tbe_ready", n).field("queue"),
-            listed: reg::<Bits>("tbe_listed", n).field("queue"),
-            kind: (0..n).map(|i| reg::<Enum<TbeKind>>(&format!("tbe{i}_kind"), ()).field("queue")).collect(),
-            line: each("line", p.s.line_bits()),
-            wants: each("wants", p.s.line_bits()),
-            way: each("way", p.way_bits()),
-            head: each("head", p.stall_bits()),
-            tail: each("tail", p.stall_bits()),
-            todo: each("todo", p.s.clients()),
-            fwd: (0..n).map(|i| reg::<Enum<HFwdOp>>(&format!("tbe{i}_fwd"), ()).field("queue")).collect(),
-            request: file("tbe_request", n, p),
-            progress: file("tbe_progress", n, p),
-            stalled: reg::<Bits>("stalled", p.stalls).field("queue"),
-            waiting: file("stall", p.stalls, p),
-            next: file("stall_next", p.stalls, &p.stall_bits()),
-            p: p.clone(),
-        }
+        let (n, bank) = (p.s.tbes, p.bank());
+        let (entries, listed, (ends, todo, fwd)) = Entries::new(
+            &bank,
+            (p, p),
+            || marks("tbe_listed", n),
+            || (Ends::new(&bank), each(n, "todo", &p.s.clients()), each(n, "fwd", &())),
+        );
+        Tbes { entries, lists: Lists::new(&bank, p, listed, ends), todo, fwd }
     }
 
-    /// Entries in use.
-    pub fn valid(&self) -> Bits {
-        self.valid.get()
-    }
-    /// Places of the stall memory in use.
-    pub fn stalled(&self) -> Bits {
-        self.stalled.get()
-    }
-    /// Entries of a kind.
-    pub fn of_kind(&self, kind: TbeKind) -> Bits {
-        let is: Vec<Bool> = self.kind.iter().map(|k| k.get().is(kind)).collect();
-        pack_bools(&is) & self.valid.get()
-    }
-    /// Entries that have something for the pipeline.
-    pub fn ready(&self) -> Bits {
-        self.ready.get()
-    }
     /// Entries with messages still to be sent.
     pub fn sending(&self) -> Bits {
         pack_bools(&self.todo.iter().map(|t| t.get().any()).collect::<Vec<_>>())
     }
-    /// Sets of the entries.
-    pub fn sets(&self) -> Vec<Bits> {
-        self.line.iter().map(|l| self.p.set_of(l.get())).collect()
-    }
-
     /// An entry.
     pub fn at(&self, index: Bits) -> Tbe {
+        let Entries { kind, line, way, .. } = &self.entries;
         Tbe {
-            kind: select(&values(&self.kind), index),
-            line: select(&values(&self.line), index),
-            way: select(&values(&self.way), index),
-            listed: self.listed.get().bit_at(index),
-            head: select(&values(&self.head), index),
-            tail: select(&values(&self.tail), index),
-            todo: select(&values(&self.todo), index),
-            fwd: select(&values(&self.fwd), index),
+            kind: of(kind, index),
+            line: of(line, index),
+            way: of(way, index),
+            list: self.lists.at(index),
+            todo: of(&self.todo, index),
+            fwd: of(&self.fwd, index),
         }
     }
-    /// Its request.
-    pub fn request(&self, index: Bits) -> Held {
-        self.request.0.read(index)
-    }
-    /// What it waits for.
-    pub fn progress(&self, index: Bits) -> Progress {
-        self.progress.0.read(index)
-    }
-    /// A stalled request.
-    pub fn waiting(&self, place: Bits) -> Held {
-        self.waiting.0.read(place)
-    }
-    /// The one that follows it.
-    pub fn following(&self, place: Bits) -> Bits {
-        self.next.0.read(place)
-    }
-    /// A free entry; meaningful unless all are in use.
-    pub fn free_index(&self) -> Bits {
-        (!self.valid.get()).lowest_set()
-    }
-    /// A free place of the stall memory; meaningful unless all are in use.
-    pub fn free_place(&self) -> Bits {
-        (!self.stalled.get()).lowest_set()
-    }
-
     /// Entries that block a line for requests and Puts.
     pub fn blocking(&self, line: Bits) -> Bits {
-        let hits: Vec<Bool> =
-            self.line.iter().zip(&self.wants).map(|(l, w)| l.get().eq(line) | w.get().eq(line)).collect();
-        pack_bools(&hits) & self.valid.get()
+        self.entries.those(|i| self.entries.blocks(i, line))
     }
     /// The entry that answers of clients for a line are for.
     pub fn awaiting(&self, line: Bits) -> Bits {
-        let hits: Vec<Bool> = self.line.iter().map(|l| l.get().eq(line)).collect();
-        pack_bools(&hits) & self.valid.get()
-    }
-    /// Entries of a set.
-    pub fn of_set(&self, set: Bits) -> Bits {
-        let hits: Vec<Bool> = self.sets().iter().map(|s| s.eq(set)).collect();
-        pack_bools(&hits) & self.valid.get()
-    }
-    /// Ways of a set that some of these entries block.
-    pub fn ways_of(&self, entries: Bits) -> Bits {
-        let none = lit_bv(Bv::zero(self.p.ways));
-        self.way.iter().enumerate().fold(none, |sum, (i, way)| {
-            sum | (way.get().one_hot(self.p.ways) & entries.bit(i as u32).repeat(self.p.ways))
-        })
+        self.entries.those(|i| self.entries.line[i].get().eq(line))
     }
 
     /// Stage 3 begins a transaction in an entry, for a request, or goes on with one.
     pub fn begin(&self, index: Bits, request: &Held, b: &Begin) {
-        for i in 0..self.p.s.tbes {
-            let at = i as usize;
-            when(index.eq(u64::from(i)), || {
-                self.kind[at].set(b.kind);
-                self.line[at].set(b.line);
-                self.wants[at].set(request.line);
-                self.way[at].set(b.way);
-                self.todo[at].set(b.todo);
-                self.fwd[at].set(b.fwd);
-            });
-        }
-        self.request.1.write(index, request);
-        self.progress.1.write(index, &b.progress);
-    }
-    /// What an entry waits for changes.
-    pub fn set_progress(&self, index: Bits, progress: &Progress) {
-        self.progress.1.write(index, progress);
+        self.entries.begin(index, request, &b.start, |i| {
+            self.todo[i].set(b.todo);
+            self.fwd[i].set(b.fwd);
+        });
     }
     /// An entry's own request is done, its list begins to replay.
     pub fn to_list(&self, index: Bits) {
-        for (i, kind) in self.kind.iter().enumerate() {
-            when(index.eq(i as u64), || kind.set(enum_lit(TbeKind::List)));
-        }
-    }
-    /// A stalled request is written.
-    pub fn stall(&self, request: &Held) {
-        self.waiting.1.write(self.free_place(), request);
-    }
-    /// The list of an entry begins with another place.
-    pub fn set_head(&self, index: Bits, place: Bits) {
-        for (i, head) in self.head.iter().enumerate() {
-            when(index.eq(i as u64), || head.set(place));
-        }
-    }
-    /// A place joins the end of an entry's list.
-    pub fn append(&self, index: Bits, to: &Tbe, place: Bits) {
-        when(to.listed, || self.next.1.write(to.tail, &place)).otherwise(|| self.set_head(index, place));
-        for (i, tail) in self.tail.iter().enumerate() {
-            when(index.eq(i as u64), || tail.set(place));
-        }
-    }
-    /// Changes the bits of all entries and places.
-    pub fn update(&self, bits: &Changes) {
-        let change = |register: &Reg<Bits>, (up, down): (Bits, Bits)| {
-            when(up.any() | down.any(), || register.set((register.get() & !down) | up));
-        };
-        change(&self.valid, bits.valid);
-        change(&self.ready, bits.ready);
-        change(&self.listed, bits.listed);
-        change(&self.stalled, bits.stalled);
+        self.entries.at(index, |i| self.entries.kind[i].set(enum_lit(TbeKind::List)));
     }
 }

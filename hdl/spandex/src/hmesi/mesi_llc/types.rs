@@ -1,6 +1,11 @@
 //! Records that travel and rest inside a bank.
 
 use super::params::MesiLlcParams;
+use crate::bank::Bank;
+use crate::bank::arrays::LineTag;
+use crate::bank::entries::Start;
+use crate::bank::pipeline::Operation;
+pub(super) use crate::bank::{blank, some};
 use crate::hmesi::msg::HFwdOp;
 use crate::mesi_port::Get;
 use weft_rtl::prelude::*;
@@ -21,7 +26,7 @@ pub enum LineState {
 
 /// One way of a set, but for the line's data and its sharers.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = MesiLlcParams)]
+#[bundle(params = Bank)]
 pub(super) struct Tag {
     #[width(p.tag_bits())]
     #[field("tag")]
@@ -35,6 +40,15 @@ pub(super) struct Tag {
     #[width(p.s.client_bits())]
     #[field("owner")]
     pub owner: Bits,
+}
+
+impl LineTag for Tag {
+    fn tag(&self) -> Bits {
+        self.tag
+    }
+    fn absent(&self) -> Bool {
+        self.state.is(LineState::I)
+    }
 }
 
 /// What is kept of a request: in the pipeline, in a TBE, in the stall memory.
@@ -93,30 +107,14 @@ pub(super) struct Op {
     pub data: Bits,
 }
 
-/// What stage 1 has found.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = MesiLlcParams)]
-pub(super) struct Look {
-    /// The line is in the way.
-    pub hit: Bool,
-    /// The line's way, or the TBE's, or the one to replace.
-    #[width(p.way_bits())]
-    pub way: Bits,
-    #[shape(p.clone())]
-    pub there: Tag,
-    #[width(p.s.clients())]
-    pub sharers: Bits,
-    /// The set's pseudo-LRU tree.
-    #[width(p.ways - 1)]
-    pub tree: Bits,
-    /// A TBE blocks the line.
-    pub blocked: Bool,
-    /// No way of the set may be replaced.
-    pub full: Bool,
-    /// TBE that blocks the line, else one that blocks a way of its set.
-    #[width(p.s.tbe_bits())]
-    pub by: Bits,
+impl Operation for Op {
+    fn line(&self) -> Bits {
+        self.req.line
+    }
 }
+
+/// What stage 1 has found.
+pub(super) type Look = crate::bank::look::Look<Tag>;
 
 /// What a TBE is there for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
@@ -156,26 +154,8 @@ pub(super) struct Progress {
 
 /// How a transaction begins.
 pub(super) struct Begin {
-    pub kind: Enum<TbeKind>,
-    pub line: Bits,
-    pub way: Bits,
+    pub start: Start<TbeKind, Progress>,
     /// Clients that are sent `fwd`.
     pub todo: Bits,
     pub fwd: Enum<HFwdOp>,
-    pub progress: Progress,
-}
-
-/// A write of the line replaced, and the read of the one that takes its place; the write may be missing.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = MesiLlcParams)]
-pub(super) struct Order {
-    pub write: Bool,
-    #[width(p.s.line_bits())]
-    pub write_line: Bits,
-    #[width(p.s.tbe_bits())]
-    pub tbe: Bits,
-    #[width(p.s.line_bits())]
-    pub read_line: Bits,
-    #[width(p.s.data_bits())]
-    pub data: Bits,
 }

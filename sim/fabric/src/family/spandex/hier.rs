@@ -66,7 +66,7 @@ impl HierBanks {
         Some(HierBanks {
             l3s: banks("l3_bank", false)?,
             l2s: banks("l2_bank", true)?,
-            l3: Level { sets: h.l3.sets(), ways: h.l3.ways, tag_bits: h.l3.tag_bits() },
+            l3: Level { sets: h.l3.bank().sets(), ways: h.l3.ways, tag_bits: h.l3.bank().tag_bits() },
             l2: Level { sets: l2.sets(), ways: l2.ways, tag_bits: l2.tag_bits() },
             owners: owners.collect::<Option<Vec<_>>>()?,
             word_owners: word_owners.collect::<Option<Vec<_>>>()?,

@@ -80,7 +80,8 @@ impl World {
         let mut lines = Vec::new();
         while lines.len() < count {
             let high = b.rng.random_range(0..4u64) << (s.line_bits() - 3 - s.bank_select());
-            let line = (high | b.rng.random_range(0..u64::from(p.sets()) * 4)) * u64::from(s.banks) + bank;
+            let line =
+                (high | b.rng.random_range(0..u64::from(p.bank().sets()) * 4)) * u64::from(s.banks) + bank;
             if !lines.contains(&line) {
                 lines.push(line);
             }
@@ -512,15 +513,15 @@ impl World {
     pub fn line(&self, line: u64) -> Option<There> {
         let p = &self.p;
         let index = line >> p.s.bank_select();
-        let (set, tag) = ((index % u64::from(p.sets())) as u32, index / u64::from(p.sets()));
+        let (set, tag) = ((index % u64::from(p.bank().sets())) as u32, index / u64::from(p.bank().sets()));
         (0..p.ways).find_map(|way| {
             let packed = self.peek("tags", set, way);
-            let state = packed >> p.tag_bits() & 3;
-            let found = state != 0 && packed & ((1 << p.tag_bits()) - 1) == tag;
+            let state = packed >> p.bank().tag_bits() & 3;
+            let found = state != 0 && packed & ((1 << p.bank().tag_bits()) - 1) == tag;
             found.then(|| There {
                 state,
-                dirty: packed >> (p.tag_bits() + 2) & 1 == 1,
-                owner: if state == 3 { packed >> (p.tag_bits() + 3) } else { 0 },
+                dirty: packed >> (p.bank().tag_bits() + 2) & 1 == 1,
+                owner: if state == 3 { packed >> (p.bank().tag_bits() + 3) } else { 0 },
                 sharers: self.peek("sharers", set, way),
                 value: self.peek("lines", set * p.ways + way, 0),
             })

@@ -20,7 +20,7 @@ fn lines_have_the_published_bits() {
         let of =
             |name: &str| -> u64 { found.memories.iter().filter(|m| m.name == name).map(|m| m.bits).sum() };
         let kept = if mode == SharerMode::Exact { u64::from(sharers) } else { 0 };
-        assert_eq!((p.sets(), p.tag_bits()), (512, 29));
+        assert_eq!((p.bank().sets(), p.bank().tag_bits()), (512, 29));
         let lines = 512 * 16;
         assert_eq!(
             ["tags", "owned", "lines", "trees"].map(of),

@@ -3,28 +3,24 @@
 //! Answers wait in a queue that keeps a slot for write-backs. A commit leaves its forwards as one job, which is sent owner by owner, one message per cycle; so do the messages of phases 1
 //! and evictions, from what their TBE has still to send. Jobs and TBEs take turns.
 
-use super::params::LlcParams;
-use super::types::{Job, fwd_to, group};
+use super::answers::Answers;
+use super::pipeline::STAGES;
+use super::request::{Job, fwd_to, group};
 use crate::msg::{Fwd, Rsp};
+use crate::params::Spandex;
 use weft_blocks::common::arbiter::{Pick, RoundRobin};
 use weft_blocks::common::fifo::Fifo;
 use weft_rtl::prelude::*;
-
-/// Operations that may be in the pipeline: room is left for what they may send.
-pub(crate) const STAGES: u64 = 3;
-
-/// Answers that wait for the output: one of each stage and of the one that enters, one slot that requests leave free, some to smooth.
-const ANSWERS: u32 = 8;
 
 /// Forwards of commits.
 const JOBS: u32 = 5;
 
 /// Queues and channels.
 pub(crate) struct Upward {
-    p: LlcParams,
+    s: Spandex,
     own: Bits,
-    answers: Fifo<Rsp>,
-    rsp: OutChannel<Rsp>,
+    /// Answers to devices.
+    pub answers: Answers<Rsp>,
     jobs: Fifo<Job>,
     /// Words of the first job that have been sent.
     sent: Reg<Bits>,
@@ -44,50 +40,36 @@ pub(crate) struct Sending {
 
 impl Upward {
     /// Declares channels and queues; `own`: the bank's node.
-    pub fn new(p: &LlcParams, own: Bits) -> Upward {
+    pub fn new(s: &Spandex, own: Bits) -> Upward {
         Upward {
-            answers: Fifo::new("answers", ANSWERS, &p.s),
-            rsp: out_channel::<Rsp>("rsp", &p.s),
-            jobs: Fifo::new("jobs", JOBS, p),
-            sent: reg::<Bits>("jobs_sent", p.s.words()).field("queue"),
-            fwd: out_channel::<Fwd>("fwd", &p.s),
+            answers: Answers::new(s),
+            jobs: Fifo::new("jobs", JOBS, s),
+            sent: reg::<Bits>("jobs_sent", s.words()).field("queue"),
+            fwd: out_channel::<Fwd>("fwd", s),
             turn: RoundRobin::new("fwd_turn", 2),
-            order: RoundRobin::new("fwd_tbe", p.s.tbes),
-            p: p.clone(),
+            order: RoundRobin::new("fwd_tbe", s.tbes),
+            s: s.clone(),
             own,
         }
     }
 
-    /// A write-back may enter the pipeline: a slot for its answer is left.
-    pub fn room_for_wb(&self) -> Bool {
-        self.answers.count.le(u64::from(ANSWERS) - STAGES - 1)
-    }
-
     /// A request may commit: slots for its answer and that of a write-back are left, and for its forwards.
     pub fn room_for_commit(&self) -> Bool {
-        let answers = self.answers.count.le(u64::from(ANSWERS) - STAGES - 2);
-        answers & self.jobs.count.le(u64::from(JOBS) - STAGES - 1)
+        self.answers.room_for_request() & self.jobs.count.le(u64::from(JOBS) - STAGES - 1)
     }
 
-    /// Stage 3 answers.
-    pub fn answer(&self, rsp: &Rsp) {
-        self.answers.push(rsp);
-    }
     /// Stage 3 forwards.
     pub fn forward(&self, job: &Job) {
         self.jobs.push(job);
     }
-    /// An answer, a forward waits for its channel.
-    pub fn waits(&self) -> [Bool; 2] {
-        [self.answers.valid & !self.rsp.free, self.jobs.valid & !self.fwd.free]
+    /// A forward waits for its channel.
+    pub fn fwd_waits(&self) -> Bool {
+        self.jobs.valid & !self.fwd.free
     }
 
     /// Sends what waits. `entries`: TBEs that have something to send; `of_tbe`: the next message of one, and how it is ticked off.
     pub fn connect<L: Fn(Bits)>(&self, entries: Bits, of_tbe: impl FnOnce(Pick) -> (Fwd, L)) -> Sending {
-        when(self.answers.valid & self.rsp.free, || {
-            self.rsp.send(&self.answers.head);
-            self.answers.pop();
-        });
+        self.answers.connect();
         let entry = self.order.pick(entries);
         let turn = self.turn.pick(pack_bools(&[self.jobs.valid, entry.any]));
         let (any, from_tbe) = ((turn.any & self.fwd.free).named("fwd_sends"), turn.index.eq(1));
@@ -102,11 +84,7 @@ impl Upward {
                 left(entry.index);
             })
             .otherwise(|| {
-                self.sent.set(mux(
-                    rest.any(),
-                    self.sent.get() | msg.mask,
-                    lit_bv(Bv::zero(self.p.s.words())),
-                ));
+                self.sent.set(mux(rest.any(), self.sent.get() | msg.mask, lit_bv(Bv::zero(self.s.words()))));
                 when(rest.none(), || self.jobs.pop());
             });
         });
@@ -117,9 +95,9 @@ impl Upward {
     fn of_job(&self) -> (Fwd, Bits) {
         let job = self.jobs.head;
         let todo = job.mask & !self.sent.get();
-        let (owner, mask) = group(todo, job.owners, todo, self.p.s.dev_bits());
+        let (owner, mask) = group(todo, job.owners, todo, self.s.dev_bits());
         let Job { op, line, req, tag, flex, for_wt, data, .. } = job;
-        let low = fwd_to(&self.p, self.own, owner);
+        let low = fwd_to(&self.s, self.own, owner);
         (Fwd { op, line, mask, req, tag, flex, for_wt, data, ..low }, todo & !mask)
     }
 }

@@ -1,9 +1,10 @@
 //! What becomes of words (spandex.md sections 4.2 and 4.3): the rows that a bank of the Spandex LLC and one of an intermediate L2 have in common.
 //!
-//! A request is looked at word by word: [`commits`] says what becomes of its words that nobody owns (V or S, as the line) and of those that another device owns (O); the rows in force are
-//! carried out together, in one step. [`phases`] says what has to come before, [`write_backs`] what becomes of words that come back.
+//! A request is looked at word by word: [`words`] says what becomes of its words that nobody owns (V or S, as the line) and of those that another device owns (O); the rows in force are
+//! carried out together, in one step. [`before`] says what has to come before, [`write_back`] what becomes of words that come back.
 
-pub use super::types::Ask;
+pub use super::request::Ask;
+use super::rows::Rows;
 use weft_rtl::prelude::*;
 
 /// State of a word.
@@ -247,4 +248,20 @@ transitions! {
 pub fn word_machine(met: Met) -> Machine<Word> {
     let words = Machine::new("state of a word", Word::V).with(&words(met));
     words.also(&[Word::O], Word::V)
+}
+
+/// Rows of a write-back: for the words that its sender owns (`mine`), and for the others, by tables of these names; `at`: there is one, `hit`: its line is here.
+pub(crate) fn write_backs(
+    met: Met,
+    [taken, dropped]: [&'static str; 2],
+    (at, hit): (Bool, Bool),
+    (mask, mine): (Bits, Bits),
+) -> [Rows<Word, Return>; 2] {
+    let others = at & (mask & !mine).any();
+    let code = |back: Back| lit(back.encoding(), 2);
+    let rest = mux(hit, code(Back::Other), code(Back::Absent));
+    let part = |name, values: &[Back]| write_back(met).only(name, values);
+    let taken = part(taken, &[Back::Mine]);
+    let dropped = part(dropped, &[Back::Other, Back::Absent]);
+    [Rows::new(&taken, at & mine.any(), (code(Back::Mine),)), Rows::new(&dropped, others, (rest,))]
 }
