@@ -11,7 +11,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use weft_blocks::directory::{self, DirKind, directory, vi_table};
+use weft_blocks::directory::{self, DirKind, directory, vi};
 use weft_blocks::msg::ReqKind;
 use weft_engine::Sim;
 use weft_rtl::ir::Module;
@@ -433,8 +433,8 @@ fn when_eight_wait_the_input_waits() {
 
 #[test]
 fn the_tables_equal_the_golden_ones() {
-    use vi_table::ViAct;
-    let table = vi_table::operations();
+    use vi::table::ViAct;
+    let table = vi::table::operations();
     assert_eq!(table.faults(), []);
     assert_eq!(table.rows().len(), VI.len());
     for (row, golden) in table.rows().iter().zip(&VI) {
@@ -462,7 +462,7 @@ fn the_tables_equal_the_golden_ones() {
         let awaited = if golden.op == DirOp::RdRem || awaited.len() == 1 { awaited } else { &[0] };
         assert_eq!((&row.when[1][..], &row.when[2][..]), (found, awaited), "{}", row.id);
     }
-    let acks = vi_table::acknowledgements();
+    let acks = vi::table::acknowledgements();
     assert_eq!(acks.faults(), []);
     let ids: Vec<&str> = acks.rows().iter().map(|row| row.id.as_str()).collect();
     assert_eq!(ids, ACKS.map(|(id, _)| id));

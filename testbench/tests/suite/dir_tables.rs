@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use weft_blocks::directory;
-use weft_blocks::directory::fence_table;
+use weft_blocks::directory::fence;
 use weft_blocks::directory::table::{DirAct, Event, Found as Seen, table};
 use weft_blocks::registry::build;
 use weft_rtl::value::HwEnum;
@@ -84,7 +84,7 @@ fn directory_tables_equal_the_golden_ones() {
 
 #[test]
 fn the_fence_table_equals_the_golden_one() {
-    let table = fence_table::table();
+    let table = fence::table::table();
     assert_eq!(table.faults(), []);
     assert_eq!(table.rows().len(), FENCE.len());
     for expected in &FENCE {

@@ -1,6 +1,6 @@
 //! Acknowledgements of Invs (GPU-VI, hmg.md section 8): from the sharer's INV ingress, on the RSP network, to the directory slice of the line's home.
 
-use super::fence_ports::{part_out, part_taken};
+use super::ports::{part_out, part_taken};
 use crate::msg::*;
 use weft_rtl::prelude::*;
 

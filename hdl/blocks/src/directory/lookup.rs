@@ -2,31 +2,8 @@
 
 use super::index::*;
 use super::params::{DirParams, Policy};
-use super::recv::Source;
-use super::slice::{Plan, Stage2};
-use crate::msg::DirReq;
+use super::types::{Lookup, Plan, Source, Stage2};
 use weft_rtl::prelude::*;
-
-/// What S1 works on and what the lookup says about it.
-pub(super) struct Lookup {
-    /// It is the operation in S1.
-    pub valid: Bool,
-    /// It is the operation or a received Inv.
-    pub any: Bool,
-    pub req: DirReq,
-    /// Code of the operation or the received Inv in the transition table.
-    pub event: Bits,
-    pub base: Bits,
-    pub slot: Bits,
-    pub set: Bits,
-    pub hit: Bool,
-    pub valids: Bits,
-    pub way: Bits,
-    pub old: Bits,
-    pub same_set: Bool,
-    pub forward: Bool,
-    pub mem_hits: Bits,
-}
 
 /// The ages of the ways, a row per set, and their part of S2.
 pub(super) struct Ages {

@@ -1,44 +1,28 @@
 //! Coherence directories (rec.md section 4, hmg.md section 4) and the invalidation and fence machinery around them (rec.md sections 4, 5, 7).
 
 mod covers;
-mod covers_hier;
 pub mod egress;
-mod egress_lane;
-mod egress_marks;
 mod evb;
 pub mod fence;
-mod fence_ports;
-pub mod fence_table;
 pub mod hier_fence;
-mod hier_fence_acks;
-mod hier_fence_asks;
-mod hier_fence_incoming;
-mod hier_fence_marks;
-mod hier_fence_observe;
-mod hier_fence_params;
-mod hier_fence_relay;
-mod hier_fence_scope;
-mod hier_fence_serve;
-pub mod hier_fence_table;
 pub mod index;
 pub mod ingress;
-mod ingress_acks;
-mod ingress_marks;
 mod inv_ack;
 pub mod keys;
 mod lookup;
 pub mod params;
+mod ports;
 pub mod recv;
 pub mod slice;
+mod stage2;
 pub mod table;
+mod types;
 pub mod vi;
-mod vi_covers;
-mod vi_pending;
-pub mod vi_table;
 pub mod write_inv;
 
 pub use params::{DirKind, DirParams, Policy, TagStyle};
 pub use slice::directory;
+pub use stage2::DirState;
 
 use crate::registry::{BlockError, BlockInfo, ParamSet};
 use keys::{dir_from, dir_param_infos};

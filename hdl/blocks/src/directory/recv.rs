@@ -11,9 +11,8 @@
 
 use super::evb::Pending;
 use super::index::{base_of, near_sharers, nodes_of_sharers, set_of, sharers_of_gpms};
-use super::lookup::Lookup;
 use super::params::DirParams;
-use super::slice::Plan;
+use super::types::{Lookup, Plan, Source};
 use super::write_inv::WriteInv;
 use crate::msg::{DirInv, DirRecv, DirReq, RecvDone};
 use weft_rtl::prelude::*;
@@ -135,15 +134,6 @@ impl Recv {
             });
         });
     }
-}
-
-/// What S1 works on, as [`Lookup`] tells it.
-pub(super) struct Source {
-    pub valid: Bool,
-    pub any: Bool,
-    pub req: DirReq,
-    pub event: Bits,
-    pub line: Bits,
 }
 
 /// The operation in S1, or the received Inv whose lookup the cycle is.

@@ -77,56 +77,12 @@ use super::index::*;
 use super::lookup::*;
 use super::params::{DirKind, DirParams};
 use super::recv::{Recv, next_set, source};
+use super::stage2::{DirState, stage2, write_back};
 use super::table::{DirAct, Found, machine, table};
+use super::types::{Lookup, Plan, Stage2, Stalls};
 use super::write_inv::{WriteInv, WriteInvState};
 use crate::msg::{DirInv, DirOp, DirReq, DirRsp};
 use weft_rtl::prelude::*;
-
-/// State of a slice.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-pub enum DirState {
-    /// Clears one set per cycle after reset; requests are not taken.
-    Init,
-    /// Works.
-    Run,
-}
-
-/// What S1 decides.
-pub(super) struct Plan {
-    /// The way becomes the youngest under `lru`.
-    pub touch: Bool,
-    /// It waits in the queue (GPU-VI only).
-    pub wait: Bool,
-    pub allocate: Bool,
-    pub evict: Bool,
-    pub requester: Bits,
-    pub before: Bits,
-    pub entry: Bits,
-    pub changed: Bool,
-    pub freed: Bool,
-    pub empty: Bool,
-    pub inv: Bits,
-}
-
-/// Why S1 waits; each only while S1 holds an operation.
-pub(super) struct Stalls {
-    pub evb_full: Bool,
-    pub slot_pending: Bool,
-    pub write_inv_busy: Bool,
-    pub rsp_blocked: Bool,
-    pub any: Bool,
-}
-
-/// S2: the write back.
-pub(super) struct Stage2 {
-    pub valid: Reg<Bool>,
-    pub write: Reg<Bool>,
-    pub set: Reg<Bits>,
-    pub way: Reg<Bits>,
-    pub entry: Reg<Bits>,
-    pub evict: Reg<Bool>,
-    pub victim: Reg<Victim>,
-}
 
 /// The directory slice with channels `req`, `rsp`, `inv` (and `inv1`... with `inv_rate` above 1).
 ///
@@ -275,51 +231,6 @@ impl<'a> Slice<'a> {
         write_back(self.p, &self.entries, state, self.ages.as_ref(), &self.s2, || {
             when(self.s2.evict.get(), || self.evb.push(&self.s2.victim.get()));
         });
-    }
-}
-
-/// Clears a set per cycle after reset; then writes back what S2 holds. `launch`: what else S2 begins.
-pub(super) fn write_back(
-    p: &DirParams,
-    entries: &Memory<Bits>,
-    (state, init_set): (&Reg<Enum<DirState>>, &Reg<Bits>),
-    ages: Option<&Ages>,
-    s2: &Stage2,
-    launch: impl FnOnce(),
-) {
-    let s2_writer = entries.lane_writer("s2");
-    let init_writer = entries.row_writer("init");
-    switch(state.get(), |arms| {
-        arms.case(DirState::Init, || {
-            let row = vec![lit_bv(Bv::zero(p.entry_bits())); p.ways as usize];
-            init_writer.write(init_set.get(), &row);
-            if let Some(ages) = ages {
-                ages.writer.write(init_set.get(), &identity_ages(p));
-            }
-            init_set.set(crate::common::fifo::wrapping_next(init_set.get(), p.sets()));
-            when(init_set.get().eq(u64::from(p.sets() - 1)), || state.set(DirState::Run));
-        });
-        arms.case(DirState::Run, || {
-            when(s2.write.get(), || {
-                s2_writer.write_lane(s2.set.get(), s2.way.get(), &s2.entry.get());
-            });
-            if let Some(ages) = ages {
-                when(ages.s2_write.get(), || ages.writer.write(s2.set.get(), &ages.s2_ages.get()));
-            }
-            launch();
-        });
-    });
-}
-
-pub(super) fn stage2(p: &DirParams) -> Stage2 {
-    Stage2 {
-        valid: reg::<Bool>("s2_valid", ()),
-        write: reg::<Bool>("s2_write", ()),
-        set: reg::<Bits>("s2_set", p.set_bits()).field("pipeline"),
-        way: reg::<Bits>("s2_way", p.way_bits()).field("pipeline"),
-        entry: reg::<Bits>("s2_entry", p.entry_bits()).field("pipeline"),
-        evict: reg::<Bool>("s2_evict", ()),
-        victim: reg::<Victim>("s2_victim", p.clone()).field("pipeline"),
     }
 }
 

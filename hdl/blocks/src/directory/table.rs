@@ -116,7 +116,7 @@ fn operations(kind: DirKind, downgrade: bool) -> Vec<Operation> {
 /// The table of a kind, with sharer downgrade or without; row names are ledger identifiers.
 ///
 /// # Panics
-/// Of [`DirKind::GpuVi`]: it has tables of its own, [`super::vi_table`].
+/// Of [`DirKind::GpuVi`]: it has tables of its own, [`super::vi::table`].
 pub fn table(kind: DirKind, downgrade: bool) -> DirTable {
     let (prefix, miss, hit, name) = match kind {
         DirKind::Perline => ("perline.", "miss", "hit", "perline_table"),

@@ -1,9 +1,8 @@
 //! The write-Inv register of a directory slice: one Inv that an operation causes at once, and the answer that waits for it.
 
 use super::index::{base_of, nodes_of_sharers, slot_of};
-use super::lookup::Lookup;
 use super::params::DirParams;
-use super::slice::Plan;
+use super::types::{Lookup, Plan};
 use crate::msg::{Cause, DirInv, DirRsp};
 use weft_rtl::prelude::*;
 

@@ -2,8 +2,23 @@
 
 use super::Bank;
 use super::arrays::{Kept, LineTag, Place};
-use super::pipeline::Searched;
 use weft_rtl::prelude::*;
+
+/// What stage 1 finds of a line.
+pub(crate) struct Searched {
+    /// The line is in the way.
+    pub hit: Bool,
+    /// The line's way, or the TBE's, or the one to replace.
+    pub way: Bits,
+    /// The set's pseudo-LRU tree.
+    pub tree: Bits,
+    /// A TBE blocks the line.
+    pub blocked: Bool,
+    /// No way of the set may be replaced.
+    pub full: Bool,
+    /// TBE that blocks the line, else one that blocks a way of its set.
+    pub by: Bits,
+}
 
 /// What stage 1 has found of a line. What a bank does not keep is not in the registers.
 #[derive(Clone, Copy)]

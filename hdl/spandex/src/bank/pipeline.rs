@@ -5,7 +5,7 @@
 
 use super::Bank;
 use super::arrays::{Arrays, Found, Kept, LineTag, Spare};
-use super::look::Look;
+use super::look::{Look, Searched};
 use weft_blocks::common::arbiter::RoundRobin;
 use weft_rtl::prelude::*;
 
@@ -67,22 +67,6 @@ impl Entered {
         let (no_tbe, no_place, no_room) = (waits & !tbe, waits & !place, waits & !room);
         Entered { req, req_waits: waits, no_tbe, no_place, no_room, wb_waits }
     }
-}
-
-/// What stage 1 finds of a line.
-pub(crate) struct Searched {
-    /// The line is in the way.
-    pub hit: Bool,
-    /// The line's way, or the TBE's, or the one to replace.
-    pub way: Bits,
-    /// The set's pseudo-LRU tree.
-    pub tree: Bits,
-    /// A TBE blocks the line.
-    pub blocked: Bool,
-    /// No way of the set may be replaced.
-    pub full: Bool,
-    /// TBE that blocks the line, else one that blocks a way of its set.
-    pub by: Bits,
 }
 
 impl<O: Operation, T: LineTag> Pipeline<O, T> {

@@ -1,8 +1,8 @@
 //! The arrays with the owners of registered lines, and which lines may leave.
 
 use super::params::HlrcL2Params;
-use super::types::LineState;
-use crate::bank::{Bank, Beside, Looked, Rows};
+use super::types::{Kind, LineState, Named};
+use crate::bank::{Bank, Beside, Looked, Pipeline, Rows};
 use weft_cache::{Array, ByRow, Presented, vectors};
 use weft_rtl::prelude::*;
 
@@ -41,6 +41,8 @@ impl Beside for Owners {
 
 /// The arrays.
 pub(super) type Arrays = Rows<LineState, Owners>;
+/// Stage 0 and the register of stage 1.
+pub(super) type Select = Pipeline<Kind, Named, LineState, Owners>;
 /// What a lookup finds; its owner is kept beside it.
 pub(super) type Lookup = Looked<LineState, Bits>;
 

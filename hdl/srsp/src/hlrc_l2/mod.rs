@@ -54,8 +54,8 @@ pub use params::{HlrcL2Fault, HlrcL2Params, L2Write};
 
 use crate::heads::Flags;
 use crate::sfifo::Sfifo;
+use arrays::Select;
 use select::Parts;
-use types::Select;
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
 

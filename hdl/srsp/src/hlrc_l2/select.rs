@@ -1,11 +1,12 @@
 //! Stage 0: what enters the pipeline. First what memory has sent and who waited for it, then pops of the sFIFO, then the messages of the L1s in turn.
 
+use super::arrays::Select;
 use super::data::Outputs;
 use super::ingress::{Ingress, Supplies};
 use super::memory::UnderWay;
 use super::params::HlrcL2Params;
 use super::revokes::Revokes;
-use super::types::{Kind, Named, Op, Select};
+use super::types::{Kind, Named, Op};
 use crate::bank::Bank;
 use crate::sfifo::Sfifo;
 use weft_rtl::prelude::*;

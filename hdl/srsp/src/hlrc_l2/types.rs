@@ -1,6 +1,5 @@
 //! Records that travel and rest inside a bank.
 
-use super::arrays::Owners;
 use crate::bank::{self, Asker, Bank, BankState, Reply, bundle_of};
 use crate::msg::{ReqOp, WbOp};
 use weft_rtl::prelude::*;
@@ -94,8 +93,6 @@ pub(super) struct Named {
 
 /// The operation in stage 1.
 pub(super) type Op = bank::Op<Kind, Named>;
-/// Stage 0 and the register of stage 1.
-pub(super) type Select = bank::Pipeline<Kind, Named, LineState, Owners>;
 
 bundle_of! {
     /// Who waits for a line from memory.

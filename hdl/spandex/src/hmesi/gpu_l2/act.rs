@@ -1,7 +1,6 @@
 //! Stage 3, carrying the decision out: all words of a request change in this one step.
 
 use super::decide::{Decision, Now};
-use super::leads;
 use super::params::{GpuL2Fault, GpuL2Params};
 use super::stages::Parts;
 use super::stalls::Stall;
@@ -78,7 +77,6 @@ impl Act<'_> {
         self.begins();
         let (complete, by_write_back) = self.progress(place.owned);
         self.lists(complete);
-        leads::connect(self);
         Done { answers, crossed, complete, by_write_back, place }
     }
 

@@ -104,7 +104,9 @@ fn describe(p: &GpuL2Params) {
     let entered = stages.connect(&parts);
     let n = decide::now(&parts, &stages);
     let d = about(n.op.req.line, || decide::decide(&parts, &n));
-    let done = act::Act { with: &parts, n: &n, d: &d, bank: p.bank() }.act();
+    let act = act::Act { with: &parts, n: &n, d: &d, bank: p.bank() };
+    let done = act.act();
+    leads::connect(&act);
     stalls.connect();
     observe::connect(&observe::Seen {
         parts: &parts,

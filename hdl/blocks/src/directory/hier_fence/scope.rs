@@ -2,8 +2,8 @@
 //!
 //! They share nothing but the banks' command port, which never waits for other GPUs: the engine of GPU scope has no state that depends on them.
 
-use super::hier_fence_params::{HierFenceParams, Part};
-use super::hier_fence_table::{ScopeEvent, ScopeState, ScopeTable, check};
+use super::params::{HierFenceParams, Part};
+use super::table::{ScopeEvent, ScopeState, ScopeTable, check};
 use crate::msg::*;
 use weft_rtl::prelude::*;
 

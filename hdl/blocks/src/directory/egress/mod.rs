@@ -44,13 +44,16 @@
 //!
 //! # Picture
 //!
-#![doc = include_str!("../../pictures/inv-egress.svg")]
+#![doc = include_str!("../../../pictures/inv-egress.svg")]
 
-use super::egress_lane::{Offer, lane, offer, send};
-use super::egress_marks::{Marker, flat, planes};
+mod lane;
+mod marks;
+
 use crate::common::sys::{module_sys_from, module_sys_params, sys_tag};
 use crate::msg::*;
 use crate::registry::{BlockError, ParamInfo, ParamSet};
+use lane::{Offer, lane, offer, send};
+use marks::{Marker, flat, planes};
 use weft_rtl::prelude::*;
 
 /// Rows of one FIFO (rec.md section 4.1).

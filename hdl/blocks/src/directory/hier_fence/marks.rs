@@ -9,11 +9,11 @@
 //! A request that comes while a marker is with the banks waits for the next one: writes that the banks accept after the token are not ahead of that marker.
 //! Serials are used in ring order; one is free again when all receivers have acknowledged its marker.
 
-use super::hier_fence_incoming::Incoming;
-use super::hier_fence_params::{HierFenceParams, Part};
-use super::hier_fence_scope::Which;
-use super::hier_fence_serve::Round;
-use super::hier_fence_table::{MarkEvent, MarkState, mark_table};
+use super::incoming::Incoming;
+use super::params::{HierFenceParams, Part};
+use super::scope::Which;
+use super::serve::Round;
+use super::table::{MarkEvent, MarkState, mark_table};
 use crate::common::arbiter::RoundRobin;
 use crate::common::fifo::Fifo;
 use crate::msg::*;

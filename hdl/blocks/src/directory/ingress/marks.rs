@@ -1,6 +1,6 @@
 //! Fence markers in the INV ingress: absorbed when all earlier Invs of their link are applied, then announced to the fence unit.
 
-use super::ingress::{IngressParams, Link};
+use super::{IngressParams, Link};
 use crate::common::arbiter::RoundRobin;
 use crate::common::fifo::Fifo;
 use crate::msg::*;

@@ -94,23 +94,34 @@
 //!
 //! # Picture
 //!
-#![doc = include_str!("../../pictures/hier-fence-unit.svg")]
+#![doc = include_str!("../../../pictures/hier-fence-unit.svg")]
+
+mod acks;
+mod asks;
+mod incoming;
+mod marks;
+mod observe;
+mod params;
+mod relay;
+mod scope;
+mod serve;
+pub mod table;
 
 use super::fence::{EARLY, fault, fault_info};
-use super::hier_fence_acks::Acks;
-use super::hier_fence_asks::requests;
-use super::hier_fence_incoming::{Incoming, incoming};
-use super::hier_fence_marks::Marks;
-use super::hier_fence_observe::{Seen, observe};
-use super::hier_fence_params::Part;
-pub use super::hier_fence_params::{FenceScheme, HierFenceParams};
-use super::hier_fence_relay::Relay;
-use super::hier_fence_scope::{Inputs, Outputs, Scope, Which};
-use super::hier_fence_serve::{Commands, Serve, far_commands};
-use super::hier_fence_table::{ScopeState, gpu_table, join_table, serve_table, sys_table};
 use crate::common::sys::{module_sys_from, module_sys_params, sys_tag};
 use crate::msg::*;
 use crate::registry::{BlockError, ParamInfo, ParamSet};
+use acks::Acks;
+use asks::requests;
+use incoming::{Incoming, incoming};
+use marks::Marks;
+use observe::{Seen, observe};
+use params::Part;
+pub use params::{FenceScheme, HierFenceParams};
+use relay::Relay;
+use scope::{Inputs, Outputs, Scope, Which};
+use serve::{Commands, Serve, far_commands};
+use table::{ScopeState, gpu_table, join_table, serve_table, sys_table};
 use weft_rtl::prelude::*;
 
 /// What a fence request says.

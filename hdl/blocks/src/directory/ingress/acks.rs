@@ -7,8 +7,8 @@
 //! A bank applies Invs in the order in which they are delivered to it. A place in the second queue is reserved when an Inv enters the first, so an Inv waits
 //! only for the RSP network, and `done` for nothing.
 
-use super::ingress::IngressParams;
-use super::inv_ack::{ack_out, inv_ack};
+use super::super::inv_ack::{ack_out, inv_ack};
+use super::IngressParams;
 use crate::common::arbiter::RoundRobin;
 use crate::common::fifo::Fifo;
 use crate::msg::*;

@@ -2,7 +2,7 @@
 //! observed: each row taken is counted, and an event without a row, or a state to which no row leads, fails an assertion. A release that comes to an idle unit is
 //! noted, and moves it in the cycle after.
 
-use super::fence::FenceState;
+use super::FenceState;
 use weft_rtl::prelude::*;
 
 /// What happens to a fence unit.

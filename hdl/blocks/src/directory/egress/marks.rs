@@ -5,8 +5,8 @@
 //! half for the others is only noted, one bit per serial, and follows when the marker before it has entered the FIFOs of link 1. It waits for what is
 //! held then, which is more than it must, but finite.
 
-use super::egress::EgressParams;
-use super::egress_lane::{Item, Offer};
+use super::EgressParams;
+use super::lane::{Item, Offer};
 use crate::common::arbiter::RoundRobin;
 use crate::msg::*;
 use weft_rtl::prelude::*;

@@ -8,12 +8,12 @@
 //! ```
 //! What is for the own GPU leaves on `rsp_out`, the rest on `far_rsp_out`; each takes one kind after the other.
 
-use super::fence_ports::part_out;
-use super::hier_fence::Answer;
-use super::hier_fence_incoming::Incoming;
-use super::hier_fence_marks::Marks;
-use super::hier_fence_params::{HierFenceParams, Part};
-use super::hier_fence_scope::Which;
+use super::super::ports::part_out;
+use super::Answer;
+use super::incoming::Incoming;
+use super::marks::Marks;
+use super::params::{HierFenceParams, Part};
+use super::scope::Which;
 use crate::common::arbiter::RoundRobin;
 use crate::msg::*;
 use weft_rtl::prelude::*;

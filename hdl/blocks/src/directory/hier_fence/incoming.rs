@@ -1,8 +1,8 @@
 //! What comes to the hierarchical fence unit from other nodes: requests, acknowledgements, markers. All of it is taken in the cycle in which it is there.
 
-use super::fence_ports::{part_in, part_taken};
-use super::hier_fence::{Answer, Ask, AskFor};
-use super::hier_fence_params::{HierFenceParams, Part};
+use super::super::ports::{part_in, part_taken};
+use super::params::{HierFenceParams, Part};
+use super::{Answer, Ask, AskFor};
 use crate::msg::*;
 use weft_rtl::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Messages of the INV egress on their way: from a channel of a slice into the FIFOs of their destinations, and from there onto a link.
 
-use super::egress::{EgressParams, FIFO_DEPTH, inv_link_of};
+use super::{EgressParams, FIFO_DEPTH, inv_link_of};
 use crate::common::arbiter::RoundRobin;
 use crate::common::fifo::Fifo;
 use crate::msg::*;

@@ -29,13 +29,15 @@
 //!
 //! # Picture
 //!
-#![doc = include_str!("../../pictures/fence-unit.svg")]
+#![doc = include_str!("../../../pictures/fence-unit.svg")]
 
-use super::fence_ports::{part_in, part_out};
-use super::fence_table::{FenceEvent, machine, table};
+pub mod table;
+
+use super::ports::{part_in, part_out};
 use crate::common::sys::{sys_from, sys_params, sys_tag};
 use crate::msg::*;
 use crate::registry::{BlockError, ParamInfo, ParamSet};
+use table::{FenceEvent, machine, table};
 use weft_rtl::prelude::*;
 
 /// State of the fence in flight.

@@ -15,9 +15,9 @@
 //! nothing. Requests of other GPUs are never held, so no two leaders wait for each other. Requests for a
 //! release of all nodes wait beside those (`relay_common`) until all GPUs have asked.
 
-use super::hier_fence_incoming::Incoming;
-use super::hier_fence_params::HierFenceParams;
-use super::hier_fence_table::{ServeEvent, ServeState, relay_table};
+use super::incoming::Incoming;
+use super::params::HierFenceParams;
+use super::table::{ServeEvent, ServeState, relay_table};
 use weft_rtl::prelude::*;
 
 /// The relay's registers.

@@ -1,12 +1,12 @@
 //! Observers of a directory slice: the races that rec.md names, the assertions of its section 4.1, counters. No hardware.
 
-use super::covers_hier;
+mod hier;
+
 use super::evb::{Evb, Pending};
 use super::index::positions;
-use super::lookup::Lookup;
 use super::params::{DirKind, DirParams, Policy};
 use super::recv::{Recv, RecvState, Told};
-use super::slice::{Plan, Stage2, Stalls};
+use super::types::{Lookup, Plan, Stage2, Stalls};
 use super::write_inv::{WriteInv, WriteInvState};
 use crate::msg::{Cause, DirInv, DirOp, DirReq, DirRsp};
 use weft_rtl::prelude::*;
@@ -75,7 +75,7 @@ fn race(name: &str, cond: Bool, text: &str) {
 pub(super) fn observe(v: &View) {
     about(v.look.req.line, || operations(v));
     if v.p.kind.modules() {
-        covers_hier::observe(v);
+        hier::observe(v);
     } else {
         places(v);
     }

@@ -46,24 +46,28 @@
 //!
 //! # Picture
 //!
-#![doc = include_str!("../../pictures/gpu-vi-directory.svg")]
+#![doc = include_str!("../../../pictures/gpu-vi-directory.svg")]
+
+mod covers;
+mod pending;
+pub mod table;
 
 use super::evb::Victim;
 use super::index::*;
 use super::inv_ack::ack_in;
 use super::lookup::*;
 use super::params::DirParams;
-use super::recv::{Source, next_set};
-use super::slice::{DirState, Plan, Stage2, stage2, write_back};
-use super::vi_covers as covers;
-use super::vi_pending::{Awaited, Pending, WAIT_DEPTH, WaitQueue};
-use super::vi_table::{ViAct, ViFound, ViGroup, ViRow, machine, operations};
+use super::recv::next_set;
+use super::stage2::{DirState, stage2, write_back};
+use super::types::{Lookup, Plan, Source, Stage2};
 use crate::common::fifo::Fifo;
 use crate::msg::{Cause, DirInv, DirOp, DirReq, DirRsp};
+use pending::{Awaited, Pending, WAIT_DEPTH, WaitQueue};
+use table::{ViAct, ViFound, ViGroup, ViRow, machine, operations};
 use weft_rtl::prelude::*;
 
 /// What a slice holds, and its channels.
-pub(super) struct Vi<'a> {
+struct Vi<'a> {
     pub p: &'a DirParams,
     entries: Memory<Bits>,
     port: SramPort<Bits>,
@@ -88,7 +92,7 @@ pub(super) struct Vi<'a> {
 }
 
 /// What keeps S1 from being performed.
-pub(super) struct Stops {
+struct Stops {
     /// It must wait in the queue.
     pub wait: Bool,
     pub rows_full: Bool,
@@ -100,7 +104,7 @@ pub(super) struct Stops {
 }
 
 /// How the way was chosen.
-pub(super) struct Choice {
+struct Choice {
     /// Every way is in W.
     pub none: Bool,
     /// The oldest way is in W.

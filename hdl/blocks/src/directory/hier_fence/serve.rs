@@ -1,8 +1,8 @@
 //! What the hierarchical fence unit has its banks do, for itself and for other nodes: commands, far drains, drops.
 
-use super::hier_fence_params::HierFenceParams;
-use super::hier_fence_scope::Scope;
-use super::hier_fence_table::{ServeEvent, ServeState, ServeTable};
+use super::params::HierFenceParams;
+use super::scope::Scope;
+use super::table::{ServeEvent, ServeState, ServeTable};
 use crate::common::arbiter::RoundRobin;
 use crate::msg::*;
 use weft_rtl::prelude::*;

@@ -1,7 +1,7 @@
 //! Transition tables of the hierarchical fence unit (hmg.md sections 6 and 8): one per engine. The rows drive the engine's state register. A table is called
 //! like its engine: `gpu`, `sys` (`join` in a GPM that has the leader ask), `mark`, `far`, `drop`, `relay`.
 
-use super::hier_fence_params::FenceScheme;
+use super::params::FenceScheme;
 use weft_rtl::prelude::*;
 
 /// State of an engine that carries out releases and acquires of one scope.

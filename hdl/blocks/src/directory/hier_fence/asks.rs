@@ -1,11 +1,11 @@
 //! Requests that a hierarchical fence unit sends: of both engines and, in a leader, of the relay to the own
 //! GPU; of the engine of system scope to other GPUs.
 
-use super::fence_ports::part_out;
-use super::hier_fence::{Ask, AskFor};
-use super::hier_fence_params::{HierFenceParams, Part};
-use super::hier_fence_relay::Relay;
-use super::hier_fence_scope::Scope;
+use super::super::ports::part_out;
+use super::params::{HierFenceParams, Part};
+use super::relay::Relay;
+use super::scope::Scope;
+use super::{Ask, AskFor};
 use crate::msg::*;
 use weft_rtl::prelude::*;
 

@@ -35,19 +35,22 @@
 //!
 //! # Acknowledgements
 //! With `acks` (GPU-VI, hmg.md section 8) an Inv is acknowledged to its line's home when the bank has applied it: by a message of the RSP network on `ack`. An
-//! Inv is delivered only if there is a place for its acknowledgement (`ingress_acks`), so INV waits for RSP, which waits for nothing.
+//! Inv is delivered only if there is a place for its acknowledgement (`acks`), so INV waits for RSP, which waits for nothing.
 //!
 //! # Picture
 //!
-#![doc = include_str!("../../pictures/inv-ingress.svg")]
+#![doc = include_str!("../../../pictures/inv-ingress.svg")]
+
+mod acks;
+mod marks;
 
 use super::egress::{Ends, FarReach, egress_params, ends_from, ends_problem, plane_nodes, planes_tag};
-use super::ingress_acks::{Owed, acknowledge};
-use super::ingress_marks::{announce, collect};
 use crate::common::arbiter::RoundRobin;
 use crate::common::sys::sys_tag;
 use crate::msg::*;
 use crate::registry::{BlockError, ParamInfo, ParamSet};
+use acks::{Owed, acknowledge};
+use marks::{announce, collect};
 use weft_rtl::prelude::*;
 
 /// Parameters of the ingress.

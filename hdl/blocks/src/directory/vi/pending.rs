@@ -1,8 +1,8 @@
 //! The pending table of `gpu-vi-directory`: the groups whose Invs are awaited, W and E, and the queue of operations that wait for them.
 
-use super::index::base_of;
-use super::params::DirParams;
-use super::vi_table::{ViAckAct, ViRow, acknowledgements};
+use super::super::index::base_of;
+use super::super::params::DirParams;
+use super::table::{ViAckAct, ViRow, acknowledgements};
 use crate::msg::{DirOp, DirReq, DirRsp};
 use weft_rtl::prelude::*;
 

@@ -1,9 +1,9 @@
 //! Observers of the hierarchical fence unit: races and counters.
 
-use super::hier_fence_params::{HierFenceParams, Part};
-use super::hier_fence_scope::{Outputs, Scope, Which};
-use super::hier_fence_serve::Serve;
-use super::hier_fence_table::ScopeState;
+use super::params::{HierFenceParams, Part};
+use super::scope::{Outputs, Scope, Which};
+use super::serve::Serve;
+use super::table::ScopeState;
 use weft_rtl::prelude::*;
 
 /// What else happens in a cycle.

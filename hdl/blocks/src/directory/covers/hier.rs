@@ -1,9 +1,9 @@
 //! Observers of the directories whose nodes may be GPMs: roles, forwarded Invs, downgrades, ranges in two levels. No hardware.
 
-use super::covers::View;
-use super::index::*;
-use super::recv::{Recv, Told};
-use super::write_inv::WriteInvState;
+use super::super::index::*;
+use super::super::recv::{Recv, Told};
+use super::super::write_inv::WriteInvState;
+use super::View;
 use crate::msg::DirOp;
 use weft_rtl::prelude::*;
 

@@ -1,10 +1,9 @@
 //! Observers of `gpu-vi-directory`: races, assertions, counters. No hardware.
 
-use super::index::*;
-use super::lookup::Lookup;
-use super::slice::Plan;
-use super::vi::{Choice, Stops, Vi};
-use super::vi_pending::{Acked, WAIT_DEPTH};
+use super::super::index::*;
+use super::super::types::{Lookup, Plan};
+use super::pending::{Acked, WAIT_DEPTH};
+use super::{Choice, Stops, Vi};
 use crate::msg::DirOp;
 use weft_rtl::prelude::*;
 
