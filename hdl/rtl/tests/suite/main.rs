@@ -5,6 +5,7 @@ mod next;
 mod picture;
 mod sram;
 mod transitions;
+mod transitions_seen;
 mod tutorial;
 mod values;
 mod verilog;
