@@ -12,7 +12,10 @@ fn ids_page() -> String {
     let ledger = Ledger::default();
     for block in ledger.blocks() {
         text += &format!("\n## {block}\n\n| id | kind | source | text |\n| --- | --- | --- | --- |\n");
-        for e in ledger.entries().iter().filter(|e| e.block == block) {
+        // By name: in which order hardware declares its observers is no matter of this list.
+        let mut of_block: Vec<_> = ledger.entries().iter().filter(|e| e.block == block).collect();
+        of_block.sort_by_key(|e| &e.id);
+        for e in of_block {
             let kind = if e.kind == EntryKind::Row { "row" } else { "race" };
             text += &format!("| `{}` | {kind} | {} | {} |\n", e.id, e.source, e.text.replace('|', "\\|"));
         }
