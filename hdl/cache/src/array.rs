@@ -28,11 +28,6 @@ impl<T: Data + Copy> ByRow<T> {
         Array { look: memory.read_port("look"), put: memory.row_writer("put") }
     }
 
-    /// Writes one lane of a row.
-    pub fn put_lane(&self, row: Bits, lane: Bits, lanes: u32, value: T) {
-        self.put.write_masked(row, lane.one_hot(lanes), &vec![value; lanes as usize]);
-    }
-
     /// Writes zeros into a whole row.
     pub fn clear(&self, row: Bits, lanes: u32, shape: &T::Shape) {
         let zero = lit_bv(Bv::zero(lanes * width_of::<T>(shape)));

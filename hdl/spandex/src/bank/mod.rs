@@ -26,6 +26,7 @@ pub(crate) mod observe_words;
 pub(crate) mod orders;
 pub(crate) mod owners;
 pub(crate) mod pipeline;
+pub mod replace;
 pub(crate) mod request;
 pub(crate) mod rows;
 mod size;

@@ -1,9 +1,10 @@
 //! Transition tables of a bank (spandex.md sections 4.2 and 4.3).
 //!
-//! [`words`] has what becomes of words. [`frames`] says where a line that is not here goes, [`blocked`] what happens at a line with a TBE.
+//! [`crate::bank::words`] has what becomes of words. [`frames`] says where a line that is not here goes, [`blocked`] what happens at a line with a TBE.
 
 use super::params::{LlcParams, ReqsPolicy};
 pub use super::types::{LineState, TbeKind};
+pub use crate::bank::replace::Replace;
 use crate::bank::words::{Met, before, word_machine, words, write_back};
 use weft_rtl::prelude::*;
 
@@ -42,19 +43,6 @@ pub enum Frame {
     /// The same, dirty.
     #[hw(label = "dirty_out")]
     DirtyOut,
-}
-
-/// What happens to a way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-pub enum Replace {
-    /// It is the next line's.
-    Take,
-    /// The line in it is written to memory.
-    Write,
-    /// Owners and sharers of the line in it are asked first.
-    Evict,
-    /// The request joins a stall list.
-    Join,
 }
 
 transitions! {

@@ -3,6 +3,7 @@
 //! [`directory`] says what a request or Put does to a line that is not busy, [`frames`] where a line that is not here goes, [`busy`] what happens at a line with a TBE.
 
 pub use super::types::{LineState, TbeKind};
+pub use crate::bank::replace::Replace;
 use weft_rtl::prelude::*;
 
 /// What comes to a line that is not busy.
@@ -102,19 +103,6 @@ pub enum Frame {
     /// A line of which everything has come back, dirty.
     #[hw(label = "dirty_out")]
     DirtyOut,
-}
-
-/// What happens to a way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-pub enum Replace {
-    /// It is the next line's, which is read.
-    Take,
-    /// The line in it is written to memory.
-    Write,
-    /// The copies of the line in it are asked back.
-    Evict,
-    /// The request joins a stall list.
-    Join,
 }
 
 transitions! {
