@@ -4,6 +4,7 @@ use crate::program::weft_in as weft;
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use weft_fabric::family::directory::PROTOCOLS;
 
 /// A program that ends after a few thousand cycles.
 const KARATE: [&str; 4] = ["--param", "source=karate", "--param", "iterations=2"];
@@ -120,17 +121,8 @@ fn work_groups_that_wait_for_one_another_must_all_fit() {
 #[test]
 fn every_protocol_computes_pagerank() {
     let mut cycles = Vec::new();
-    for protocol in [
-        "baseline",
-        "baseline-2x",
-        "hmg-entry",
-        "rec",
-        "nhcc",
-        "gpu-vi",
-        "ideal",
-        "l1-only",
-        "no-remote-caching",
-    ] {
+    for of in PROTOCOLS {
+        let protocol = of.name();
         let set = format!("protocol={protocol}");
         let mut args = vec!["--set", set.as_str()];
         args.extend(KARATE);
@@ -138,7 +130,7 @@ fn every_protocol_computes_pagerank() {
         assert_eq!(json["config"]["protocol"], protocol);
         cycles.push((protocol, number(&json, "metrics", "inter_gpu_requests")));
         // Without a directory there is nothing to evict and nobody to invalidate.
-        if protocol.starts_with("no-") || protocol == "l1-only" {
+        if of.directory().is_none() && !of.ideal() {
             for kind in ["write_invalidations", "evict_invalidations"] {
                 assert_eq!(number(&json, "metrics", kind), 0, "{protocol}: {kind}");
             }

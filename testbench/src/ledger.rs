@@ -4,6 +4,7 @@
 //! Tests and runs write hits as JSON lines, one file per process, into a folder (`target/ledger`); [`Ledger::merge_dir`]
 //! collects them. Cover points in the hardware carry the identifiers of [`all_entries`] as their names.
 
+use crate::golden::PARTS;
 use crate::golden::dir_table::{DirOp, Found, table};
 use crate::golden::fence_table::FENCE;
 use crate::golden::hier_fence_table::HIER_FENCE;
@@ -13,10 +14,9 @@ use crate::golden::l2_hier_table::{FORCED, GPU_HOME};
 use crate::golden::l2_table::{HOME, Legality, REQUESTER};
 use crate::golden::mgcc;
 use crate::golden::params::DirKind;
-use crate::golden::races::all_races;
+use crate::golden::races::{Race, all_races};
 use crate::golden::spandex;
 use crate::golden::srsp;
-use crate::golden::vi_table::{ACKS, VI};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -132,12 +132,11 @@ fn entry(id: &str, block: &str, kind: EntryKind, text: String, source: &str) -> 
 pub fn all_entries() -> Vec<Entry> {
     let mut out = Vec::new();
     directory_rows(&mut out);
-    for row in &VI {
-        let text = format!("{:?} of s in {:?}: {}.", row.op, row.state, row.text);
-        out.push(entry(row.id, "gpu-vi-directory", EntryKind::Row, text, "hmg.md 8"));
-    }
-    for (id, text) in ACKS {
-        out.push(entry(id, "gpu-vi-directory", EntryKind::Row, text.into(), "hmg.md 8"));
+    for part in PARTS {
+        let source = format!("{} {}", part.page, part.section);
+        out.extend(
+            (part.rows)().into_iter().map(|(id, text)| entry(id, part.block, EntryKind::Row, text, &source)),
+        );
     }
     for row in REQUESTER.iter().filter(|r| r.legality == Legality::Legal) {
         let text = format!("Remote-homed line in {:?}, {:?}: {}.", row.state, row.event, row.text);
@@ -189,6 +188,13 @@ pub fn all_entries() -> Vec<Entry> {
     for race in all_races() {
         let source = format!("{} {}", race.page(), race.section);
         out.push(entry(race.id, race.block, EntryKind::Race, race.text.into(), &source));
+    }
+    for part in PARTS {
+        let race = |race: &Race| {
+            let source = format!("{} {}", part.page, race.section);
+            entry(race.id, race.block, EntryKind::Race, race.text.into(), &source)
+        };
+        out.extend(part.races.iter().map(race));
     }
     out
 }

@@ -1,7 +1,7 @@
 //! Every RTL block of Weft: one folder per system, one file per block.
 //!
 //! A block's page shows its picture - ports, state machines, rows of its memories - drawn from the hardware at its default parameters
-//! ([`picture`](mod@picture)); a block is built by name through the [`registry`].
+//! ([`picture`](mod@picture)); a block is built by name from the list of [`blocks`], where it stands as a [`registry::BlockInfo`].
 //!
 //! | block | what it does | page |
 //! | --- | --- | --- |
@@ -15,7 +15,7 @@
 //! | `baseline-directory`, `group-directory`, `rec-directory` | who has a copy of a line, of four lines, of a range | [`directory::slice`] |
 //! | `nhcc-directory`, `hmg-directory` | which GPMs, or which GPMs of a GPU and which other GPUs, have a copy of a group of lines | [`directory::slice`] |
 //! | `hmg-rec-directory` | which GPMs of a GPU and which other GPUs have a copy of each line of a range | [`directory::slice`] |
-//! | `gpu-vi-directory` | which GPMs have a copy of a group of lines, and who must still say that it has none any more | [`directory::vi`] |
+//! | `gpu-vi-directory` | which GPMs have a copy of a group of lines, and who must still say that it has none any more | [`directory::protocols::gpu_vi`] |
 //! | `inv-egress`, `inv-ingress` | invalidations to and from the links | [`directory::egress`], [`directory::ingress`] |
 //! | `fence-unit` | releases | [`directory::fence`] |
 //! | `hier-fence-unit` | releases and acquires by scope, where GPUs are made of GPMs | [`directory::hier_fence`] |
@@ -27,6 +27,9 @@ pub mod cache;
 pub mod common;
 pub mod directory;
 pub mod fabric;
+mod list;
 pub mod msg;
 pub mod picture;
 pub mod registry;
+
+pub use list::{block, blocks, build};

@@ -1,8 +1,9 @@
 //! The picture of a block: ports, state machines, rows of its memories.
 
 use crate::directory::keys::dir_from;
-use crate::directory::{DirKind, DirParams};
-use crate::registry::{BlockError, ParamSet, block};
+use crate::directory::{DirParams, protocols};
+use crate::list::block;
+use crate::registry::{BlockError, ParamSet};
 use std::collections::BTreeMap;
 use weft_rtl::picture::Picture;
 
@@ -23,15 +24,6 @@ pub fn picture(name: &str, given: &BTreeMap<String, String>) -> Result<String, B
 
 /// The parameters of a directory slice, whose entries the hardware keeps as plain bits.
 fn directory(name: &str, params: &ParamSet) -> Result<Option<DirParams>, BlockError> {
-    let kind = match name {
-        "baseline-directory" => DirKind::Perline,
-        "group-directory" => DirKind::Group4,
-        "rec-directory" => DirKind::Rec,
-        "nhcc-directory" => DirKind::Nhcc,
-        "hmg-directory" => DirKind::Hmg,
-        "hmg-rec-directory" => DirKind::HmgRec,
-        "gpu-vi-directory" => DirKind::GpuVi,
-        _ => return Ok(None),
-    };
-    dir_from(kind, params).map(Some)
+    let kind = protocols::kinds().into_iter().find(|kind| kind.info.name == name);
+    kind.map(|kind| dir_from(kind, params)).transpose()
 }

@@ -1,4 +1,4 @@
-//! The list of blocks by name, with parameters: what `weft list`, `export`, `area`, `cosim` and `sim` work from.
+//! What a block says of itself to be built by name, with parameters: what `weft list`, `export`, `area`, `cosim` and `sim` work from.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -189,32 +189,10 @@ impl BlockInfo {
     }
 }
 
-/// All blocks, in the order in which they are listed.
-pub fn blocks() -> Vec<BlockInfo> {
-    let mut all = Vec::new();
-    all.extend(crate::common::register::common_blocks());
-    all.extend(crate::directory::directory_blocks());
-    all.push(crate::cache::l1::info());
-    all.push(crate::cache::l2::INFO);
-    all
-}
-
-/// The block of a name.
+/// A module, or what is wrong with the description of its block.
 ///
 /// # Errors
-/// An unknown name.
-pub fn block(name: &str) -> Result<BlockInfo, BlockError> {
-    let all = blocks();
-    all.iter().find(|b| b.name == name).copied().ok_or_else(|| BlockError::UnknownBlock {
-        name: name.into(),
-        remedy: weft_names::remedy(name, all.iter().map(|b| b.name), "`weft list blocks` shows all"),
-    })
-}
-
-/// Builds a block by name.
-///
-/// # Errors
-/// An unknown block or parameter, an illegal value, or a mistake in the description.
-pub fn build(name: &str, given: &BTreeMap<String, String>) -> Result<Arc<Module>, BlockError> {
-    block(name)?.with_given(given)
+/// A mistake in the description.
+pub fn elaborated(block: &str, module: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
+    module.map_err(|errors| BlockError::Elab { block: block.to_string(), errors })
 }

@@ -10,7 +10,7 @@ use weft_rtl::ir::Module;
 
 /// The families' lists, in the order in which they are shown.
 const FAMILIES: &[fn() -> Vec<BlockInfo>] =
-    &[weft_blocks::registry::blocks, weft_mgcc::blocks, weft_srsp::blocks, weft_spandex::blocks];
+    &[weft_blocks::blocks, weft_mgcc::blocks, weft_srsp::blocks, weft_spandex::blocks];
 
 /// All blocks, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {

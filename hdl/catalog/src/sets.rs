@@ -5,19 +5,19 @@ mod spandex;
 mod srsp;
 
 use std::collections::BTreeMap;
+use weft_blocks::directory::protocols::kinds;
 
 /// A block with three parameter sets as `key=value` words.
 pub type Sets = (&'static str, [&'static str; 3]);
 
-/// The families' lists, in the order of the catalog.
-const FAMILIES: &[&[Sets]] = &[SETS, mgcc::SETS, srsp::SETS, spandex::SETS];
-
 /// Each block of the catalog, in its order, with three parameter sets. The defaults are no set of it.
-pub fn all() -> impl DoubleEndedIterator<Item = &'static Sets> {
-    FAMILIES.iter().copied().flatten()
+pub fn all() -> impl DoubleEndedIterator<Item = Sets> {
+    let directories = kinds().into_iter().map(|kind| (kind.info.name, kind.sets));
+    let families = [REST, mgcc::SETS, srsp::SETS, spandex::SETS];
+    SETS.iter().copied().chain(directories).chain(families.into_iter().flatten().copied())
 }
 
-/// The blocks of `weft_blocks`.
+/// The blocks of `weft_blocks` before its directories, whose protocols have theirs.
 const SETS: &[Sets] = &[
     ("fifo", ["depth=1 width=1", "depth=3 width=65", "depth=17"]),
     ("delay-queue", ["cycles=3 width=1", "cycles=11 width=65", "cycles=40"]),
@@ -89,62 +89,10 @@ const SETS: &[Sets] = &[
             "line=128 rows=4 latency=2 depth=2",
         ],
     ),
-    (
-        "baseline-directory",
-        [
-            "entries=2 ways=1",
-            "entries=8 ways=4 policy=lru evb_depth=1",
-            "gpus=16 entries=12 ways=2 inv_rate=4",
-        ],
-    ),
-    (
-        "group-directory",
-        [
-            "entries=2 ways=1",
-            "entries=8 ways=4 evb_depth=1",
-            "gpus=3 entries=12 ways=2 home=1 tag_style=minimal",
-        ],
-    ),
-    (
-        "rec-directory",
-        [
-            "entries=4 ways=2 range=128 evb_depth=1",
-            "entries=6 ways=2 gpus=3 home=2 policy=fifo inv_rate=2",
-            "entries=8 ways=4 range=512 line=128 tag_style=minimal banks=2",
-        ],
-    ),
-    (
-        "nhcc-directory",
-        [
-            "gpus=2 gpms=1 entries=2 ways=1 group=1",
-            "gpus=2 gpms=3 home=5 entries=8 ways=4 group=8 downgrade=on evb_depth=1",
-            "gpus=3 gpms=2 home=1 entries=12 ways=2 group=2 line=64 tag_style=minimal banks=2 policy=fifo inv_rate=2",
-        ],
-    ),
-    (
-        "hmg-directory",
-        [
-            "gpus=1 gpms=2 entries=2 ways=1 group=1 home=1 downgrade=on",
-            "gpus=3 gpms=3 home=5 entries=8 ways=4 group=8 downgrade=on evb_depth=1 inv_rate=4",
-            "gpus=4 gpms=2 home=1 entries=12 ways=2 group=2 line=64 tag_style=minimal banks=2 policy=fifo",
-        ],
-    ),
-    (
-        "hmg-rec-directory",
-        [
-            "gpus=1 gpms=2 entries=2 ways=1 range=128 home=1 downgrade=on",
-            "gpus=3 gpms=3 home=5 entries=8 ways=4 range=512 line=128 downgrade=on evb_depth=1 inv_rate=2",
-            "gpus=4 gpms=2 home=1 entries=12 ways=2 range=256 tag_style=minimal banks=2 policy=fifo",
-        ],
-    ),
-    (
-        "gpu-vi-directory",
-        [
-            "gpus=2 gpms=1 entries=2 ways=1 group=1 pending=2",
-            "gpus=2 gpms=3 home=5 entries=8 ways=4 group=8 evb_depth=1 pending=3",
-            "gpus=3 gpms=2 home=1 entries=12 ways=2 group=2 line=64 tag_style=minimal banks=2 policy=fifo pending=4",
-        ],
-    ),
+];
+
+/// Those of the blocks after its directories.
+const REST: &[Sets] = &[
     (
         "inv-egress",
         [
@@ -189,8 +137,8 @@ const SETS: &[Sets] = &[
 ];
 
 /// Further sets of blocks that have more sorts than three sets show.
-pub fn more() -> impl DoubleEndedIterator<Item = &'static Sets> {
-    [MORE, spandex::MORE].into_iter().flatten()
+pub fn more() -> impl DoubleEndedIterator<Item = Sets> {
+    [MORE, spandex::MORE].into_iter().flatten().copied()
 }
 
 /// Those of the blocks of `weft_blocks`.

@@ -6,7 +6,7 @@
 //! | column | what |
 //! | --- | --- |
 //! | `fabric` | a built-in fabric |
-//! | `protocols` | one or more, with spaces between: the row is of each of them |
+//! | `protocols` | one or more, with spaces between: the row is of each of them. `@all`, `@directories`, `@modules` and `@module-directories`: those of the directory family that there are, that have a directory, that keep GPUs of several GPMs coherent, that do so by a directory |
 //! | `keys` | other keys as KEY=VALUE, with spaces between; `-` for none |
 //! | `fault` | the key that plants it: `inject=WORD` or `inject_cu=WORD` |
 //! | `command` | `litmus TEST OPTION...` or `run OPTION...`, to which fabric, keys and `--seed` are added; `none` if nothing can see it |
@@ -17,6 +17,7 @@
 //! A command sees a fault when it ends with status 1, and with status 0 with the same seeds where the fault is not planted.
 
 use thiserror::Error;
+use weft_fabric::family::directory::{PROTOCOLS, Protocol};
 
 /// The rows of one family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +125,8 @@ fn row(line: &'static str) -> Result<Planted, String> {
     if command.is_empty() != (most == 0) {
         return Err(format!("most = {most}: 0 goes with none, and more with a command"));
     }
-    let (protocols, keys, suite) = (words(protocols), words(keys), words(suite));
+    let protocols = words(protocols).into_iter().map(protocols_of).collect::<Result<Vec<_>, _>>()?.concat();
+    let (keys, suite) = (words(keys), words(suite));
     if let Some(other) = suite.iter().find(|one| !protocols.contains(one)) {
         return Err(format!("suite names {other}, which is no protocol of the row"));
     }
@@ -132,6 +134,19 @@ fn row(line: &'static str) -> Result<Planted, String> {
         return Err("there is no note".into());
     }
     Ok(Planted { fabric, protocols, keys, fault, command, most, suite, note })
+}
+
+/// The protocols that a word of the column stands for.
+fn protocols_of(word: &'static str) -> Result<Vec<&'static str>, String> {
+    let has: fn(Protocol) -> bool = match word {
+        "@all" => |_| true,
+        "@directories" => |of| of.directory().is_some(),
+        "@modules" => Protocol::keeps_modules,
+        "@module-directories" => |of| of.keeps_modules() && of.directory().is_some(),
+        _ if word.starts_with('@') => return Err(format!("{word} stands for no protocols")),
+        _ => return Ok(vec![word]),
+    };
+    Ok(PROTOCOLS.iter().copied().filter(|of| has(*of)).map(Protocol::name).collect())
 }
 
 impl Planted {

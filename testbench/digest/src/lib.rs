@@ -105,7 +105,7 @@ fn blocks(only: &[String], done: &(dyn Fn(usize, usize) + Sync)) -> Result<Table
     let sets = weft_catalog::sets::all().chain(weft_catalog::sets::more());
     let jobs: Vec<(&str, &str)> = sets
         .filter(|(block, _)| wanted(only, block))
-        .flat_map(|(block, sets)| sets.iter().map(|words| (*block, *words)))
+        .flat_map(|(block, sets)| sets.into_iter().map(move |words| (block, words)))
         .collect();
     let row = |(block, words): &(&str, &str)| {
         let module = weft_catalog::build(block, &weft_catalog::sets::given(words)).map_err(|cause| {

@@ -17,7 +17,7 @@
 //! | [`order`] | the tokens that banks give back before a fence marker leaves | 7 |
 //! | [`planes`] | `inv_egress` and `inv_ingress` on two planes | hmg.md 6 |
 //! | [`hier_fence_table`], [`hier_fence`], [`hier_fence_marks`] | the fence unit of hierarchical systems | hmg.md 6, 8 |
-//! | [`vi_table`], [`vi`] | the directory of GPU-VI | hmg.md 8 |
+//! | [`gpu_vi`] | the directory of GPU-VI | hmg.md 8 |
 //! | [`mgcc`] | names of rows and races of MGPU-TSM, whose golden models are in `testbench/mgcc` | mgcc.md |
 //! | [`srsp`] | those of sRSP, whose golden models are in `testbench/srsp` | srsp.md |
 //! | [`spandex`] | those of Spandex, whose golden models are in `testbench/spandex` | spandex.md |
@@ -33,6 +33,7 @@ pub mod entry;
 pub mod evb;
 pub mod fence;
 pub mod fence_table;
+pub mod gpu_vi;
 pub mod hier_fence;
 mod hier_fence_leader;
 pub mod hier_fence_marks;
@@ -51,10 +52,25 @@ pub mod races;
 pub mod slice;
 pub mod spandex;
 pub mod srsp;
-pub mod vi;
-pub mod vi_table;
 
 use serde::{Deserialize, Serialize};
+
+/// What a protocol's own golden models name: rows of its tables and its races.
+pub struct Part {
+    /// Block whose rows they are, by its name on the command line.
+    pub block: &'static str,
+    /// Page of the specification.
+    pub page: &'static str,
+    /// Section of that page which has its tables.
+    pub section: &'static str,
+    /// Identifier of each row, and the row in words.
+    pub rows: fn() -> Vec<(&'static str, String)>,
+    /// Its races.
+    pub races: &'static [races::Race],
+}
+
+/// The protocols of the directory family that have golden models of their own; the others share those of [`directory`].
+pub const PARTS: &[Part] = &[gpu_vi::PART];
 
 /// A set of nodes: bit `n` stands for node `n`, which is a GPU (at most 16), or a GPU module with the number {GPU, GPM} (at most 128 numbers).
 pub type GpuMask = u128;

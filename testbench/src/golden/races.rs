@@ -3,7 +3,6 @@
 //! A text says when the cover point is true, so that a block's author can write the condition from it. The block
 //! `fabric` marks cases that only a scoreboard over several blocks can see.
 
-mod acks;
 mod bank;
 mod directory;
 mod hierarchy;
@@ -12,7 +11,7 @@ mod memory;
 /// A race or special case of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Race {
-    /// Stable identifier, `rec.race.*` or `hmg.race.*` after its page (`hmg_rec.race.*` after rec.md section 8.1, `gpu_vi.race.*` after hmg.md section 8), the name of its cover point.
+    /// Stable identifier, `rec.race.*` or `hmg.race.*` after its page (`hmg_rec.race.*` after rec.md section 8.1), the name of its cover point.
     pub id: &'static str,
     /// Block that owns the cover point, by its name on the command line; `rec-directory` stands for the pipeline that
     /// all three directories share.
@@ -23,19 +22,25 @@ pub struct Race {
     pub text: &'static str,
 }
 
-const fn race(block: &'static str, section: &'static str, id: &'static str, text: &'static str) -> Race {
+/// A race by block, section, identifier and text.
+pub(super) const fn race(
+    block: &'static str,
+    section: &'static str,
+    id: &'static str,
+    text: &'static str,
+) -> Race {
     Race { id, block, section, text }
 }
 
 impl Race {
-    /// The page of the specification that names it.
+    /// The page of the specification that names it, of those that are no [`super::Part`]'s.
     pub fn page(&self) -> &'static str {
-        if self.id.starts_with("hmg.") || self.id.starts_with("gpu_vi.") { "hmg.md" } else { "rec.md" }
+        if self.id.starts_with("hmg.") { "hmg.md" } else { "rec.md" }
     }
 }
 
-/// All races, in the order of the sections.
+/// All races of rec.md and hmg.md that are no [`super::Part`]'s, in the order of the sections.
 pub fn all_races() -> impl Iterator<Item = &'static Race> {
     let rec = [directory::DIRECTORY, directory::EVICTION, memory::NETWORK, memory::CACHE, memory::FENCES];
-    rec.into_iter().chain([hierarchy::HIERARCHY, bank::BANK, acks::ACKS]).flatten()
+    rec.into_iter().chain([hierarchy::HIERARCHY, bank::BANK]).flatten()
 }

@@ -88,13 +88,13 @@ impl Bench {
 #[test]
 fn holds_under_traffic_and_at_rest() {
     let variants: [(Protocol, &dyn Fn(&mut FabricParams)); 7] = [
-        (Protocol::Rec, &|_| {}),
-        (Protocol::Rec, &|p| (p.tag_style, p.inv_rate) = (TagStyle::Minimal, 2)),
-        (Protocol::Rec, &|p| (p.dir_ways, p.links) = (1, 2)),
-        (Protocol::Baseline, &|_| {}),
-        (Protocol::Baseline, &|p| p.tag_style = TagStyle::Minimal),
-        (Protocol::HmgEntry, &|p| p.dir_entries = 24),
-        (Protocol::L1Only, &|_| {}),
+        (Protocol::REC, &|_| {}),
+        (Protocol::REC, &|p| (p.tag_style, p.inv_rate) = (TagStyle::Minimal, 2)),
+        (Protocol::REC, &|p| (p.dir_ways, p.links) = (1, 2)),
+        (Protocol::BASELINE, &|_| {}),
+        (Protocol::BASELINE, &|p| p.tag_style = TagStyle::Minimal),
+        (Protocol::HMG_ENTRY, &|p| p.dir_entries = 24),
+        (Protocol::L1_ONLY, &|_| {}),
     ];
     for (protocol, change) in variants {
         let mut b = Bench::new(closed(protocol, change));
@@ -121,7 +121,7 @@ fn modules(p: &mut FabricParams) {
 
 #[test]
 fn holds_in_two_levels_and_what_a_gpu_home_forgets_is_named() {
-    for protocol in [Protocol::Hmg, Protocol::HmgRec] {
+    for protocol in [Protocol::HMG, Protocol::HMG_REC] {
         let mut b = Bench::new(closed(protocol, modules));
         b.run(6_000, 7).unwrap_or_else(|e| panic!("{protocol:?}: {e}"));
         b.rest();
@@ -152,7 +152,7 @@ fn holds_in_two_levels_and_what_a_gpu_home_forgets_is_named() {
 
 #[test]
 fn a_forgotten_sharer_is_named() {
-    let mut b = Bench::new(closed(Protocol::Rec, |_| {}));
+    let mut b = Bench::new(closed(Protocol::REC, |_| {}));
     b.run(6_000, 1_000).expect("sound so far");
     b.rest();
     b.exact().expect("sound so far");
@@ -177,7 +177,7 @@ fn a_forgotten_sharer_is_named() {
 
 #[test]
 fn a_forgotten_sharer_among_others_is_named() {
-    let mut b = Bench::new(closed(Protocol::Rec, |_| {}));
+    let mut b = Bench::new(closed(Protocol::REC, |_| {}));
     b.run(6_000, 1_000).expect("sound so far");
     b.rest();
     let dir = b.p.fabric.dir(0).expect("a directory");
@@ -209,7 +209,7 @@ fn a_forgotten_sharer_among_others_is_named() {
 
 #[test]
 fn broken_entries_are_named() {
-    let mut b = Bench::new(closed(Protocol::Rec, |_| {}));
+    let mut b = Bench::new(closed(Protocol::REC, |_| {}));
     b.run(6_000, 1_000).expect("sound so far");
     b.rest();
     let (set, way, entry) = b.entry();
@@ -226,7 +226,7 @@ fn broken_entries_are_named() {
 
 #[test]
 fn stale_data_and_wrong_states_are_named() {
-    let mut b = Bench::new(closed(Protocol::Rec, |_| {}));
+    let mut b = Bench::new(closed(Protocol::REC, |_| {}));
     b.run(6_000, 1_000).expect("sound so far");
     b.rest();
     let l2 = b.p.fabric.l2(1);

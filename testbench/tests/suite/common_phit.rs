@@ -207,7 +207,7 @@ fn a_phit_has_the_wires_of_the_configured_width() {
 
 #[test]
 fn a_header_that_does_not_fit_is_refused_with_what_would() {
-    let info = weft_blocks::registry::block("phit-tx").expect("listed");
+    let info = weft_blocks::block("phit-tx").expect("listed");
     let text =
         info.with(&[("gpus", "16")]).map(|m| m.name.clone()).expect_err("one bit too many").to_string();
     assert_eq!(

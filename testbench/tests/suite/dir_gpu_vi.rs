@@ -11,17 +11,18 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use weft_blocks::directory::{self, DirKind, directory, vi};
+use weft_blocks::directory::protocols::gpu_vi;
+use weft_blocks::directory::{self, DirKind, directory};
 use weft_blocks::msg::ReqKind;
 use weft_engine::Sim;
 use weft_rtl::ir::Module;
 use weft_rtl::prelude::HwEnum;
 use weft_testbench::fault;
 use weft_testbench::golden::dir_table::DirOp;
+use weft_testbench::golden::gpu_vi::ViCheck;
+use weft_testbench::golden::gpu_vi::table::{ACKS, VI, ViAction, ViState};
 use weft_testbench::golden::params::{self, DirParams, Policy};
 use weft_testbench::golden::slice::{Request, Response};
-use weft_testbench::golden::vi::ViCheck;
-use weft_testbench::golden::vi_table::{ACKS, VI, ViAction, ViState};
 use weft_testbench::golden::{GpuMask, Inv, InvCause, gpus_of, only};
 
 /// A counter among the observers, and what it has counted.
@@ -61,7 +62,7 @@ struct Bench {
 
 impl Bench {
     fn new(p: DirParams, pending: u32, tag_style: directory::TagStyle) -> Bench {
-        let hardware = directory::DirParams { kind: DirKind::GpuVi, pending, tag_style, ..hardware(&p) };
+        let hardware = directory::DirParams { kind: DirKind::GPU_VI, pending, tag_style, ..hardware(&p) };
         Bench::on(p, &directory(&hardware).unwrap())
     }
 
@@ -278,7 +279,7 @@ fn a_broken_slice_is_found_out() {
         .into_iter()
         .filter(|(name, value, _)| {
             !parameter_sets().into_iter().enumerate().any(|(i, (p, bank, pending))| {
-                let hardware = directory::DirParams { kind: DirKind::GpuVi, pending, ..hardware(&p) };
+                let hardware = directory::DirParams { kind: DirKind::GPU_VI, pending, ..hardware(&p) };
                 let broken = fault::stuck(&directory(&hardware).unwrap(), name, *value, 300);
                 [1, 2].into_iter().any(|pressure| {
                     let run = || press(&mut Bench::on(p, &broken), bank, 4 * i as u64 + pressure, 600);
@@ -433,8 +434,8 @@ fn when_eight_wait_the_input_waits() {
 
 #[test]
 fn the_tables_equal_the_golden_ones() {
-    use vi::table::ViAct;
-    let table = vi::table::operations();
+    use gpu_vi::table::ViAct;
+    let table = gpu_vi::table::operations();
     assert_eq!(table.faults(), []);
     assert_eq!(table.rows().len(), VI.len());
     for (row, golden) in table.rows().iter().zip(&VI) {
@@ -462,7 +463,7 @@ fn the_tables_equal_the_golden_ones() {
         let awaited = if golden.op == DirOp::RdRem || awaited.len() == 1 { awaited } else { &[0] };
         assert_eq!((&row.when[1][..], &row.when[2][..]), (found, awaited), "{}", row.id);
     }
-    let acks = vi::table::acknowledgements();
+    let acks = gpu_vi::table::acknowledgements();
     assert_eq!(acks.faults(), []);
     let ids: Vec<&str> = acks.rows().iter().map(|row| row.id.as_str()).collect();
     assert_eq!(ids, ACKS.map(|(id, _)| id));
@@ -470,7 +471,7 @@ fn the_tables_equal_the_golden_ones() {
 
 #[test]
 fn a_slice_without_an_operation_says_so() {
-    let p = directory::DirParams { kind: DirKind::GpuVi, ..hardware(&small()) };
+    let p = directory::DirParams { kind: DirKind::GPU_VI, ..hardware(&small()) };
     let mut sim = sim(&directory(&p).unwrap());
     let mut req = Sender::new(&sim, "req", &["op", "src", "line", "id"]);
     req.offer(&mut sim, &[4, 1, 0, 0]);
@@ -485,7 +486,7 @@ fn a_slice_without_an_operation_says_so() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let refuse = |change: &dyn Fn(&mut directory::DirParams), words: &str| {
-        let mut p = directory::DirParams { kind: DirKind::GpuVi, ..hardware(&small()) };
+        let mut p = directory::DirParams { kind: DirKind::GPU_VI, ..hardware(&small()) };
         change(&mut p);
         let text = directory(&p).unwrap_err().to_string();
         assert!(text.contains(words), "{words} is not in: {text}");

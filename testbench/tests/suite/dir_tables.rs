@@ -1,10 +1,11 @@
 //! Tables of the directory blocks against the golden ones, row by row; blocks by name; sentences of refused parameters.
 
 use std::collections::BTreeMap;
+use weft_blocks::build;
 use weft_blocks::directory;
 use weft_blocks::directory::fence;
-use weft_blocks::directory::table::{DirAct, Event, Found as Seen, table};
-use weft_blocks::registry::build;
+use weft_blocks::directory::operations::{DirAct, Event, Found as Seen};
+use weft_blocks::directory::table::table;
 use weft_rtl::value::HwEnum;
 use weft_testbench::golden::dir_table::{self, DirOp, Found, Invalidate, Sharers};
 use weft_testbench::golden::fence_table::FENCE;
@@ -41,15 +42,15 @@ fn actions(row: &dir_table::DirRow) -> Vec<DirAct> {
 #[test]
 fn directory_tables_equal_the_golden_ones() {
     let kinds = [
-        (directory::DirKind::Perline, DirKind::Perline, false),
-        (directory::DirKind::Group4, DirKind::Group4, false),
-        (directory::DirKind::Rec, DirKind::Rec, false),
-        (directory::DirKind::Nhcc, DirKind::Nhcc, false),
-        (directory::DirKind::Nhcc, DirKind::Nhcc, true),
-        (directory::DirKind::Hmg, DirKind::Hmg, false),
-        (directory::DirKind::Hmg, DirKind::Hmg, true),
-        (directory::DirKind::HmgRec, DirKind::HmgRec, false),
-        (directory::DirKind::HmgRec, DirKind::HmgRec, true),
+        (directory::DirKind::PERLINE, DirKind::Perline, false),
+        (directory::DirKind::GROUP4, DirKind::Group4, false),
+        (directory::DirKind::REC, DirKind::Rec, false),
+        (directory::DirKind::NHCC, DirKind::Nhcc, false),
+        (directory::DirKind::NHCC, DirKind::Nhcc, true),
+        (directory::DirKind::HMG, DirKind::Hmg, false),
+        (directory::DirKind::HMG, DirKind::Hmg, true),
+        (directory::DirKind::HMG_REC, DirKind::HmgRec, false),
+        (directory::DirKind::HMG_REC, DirKind::HmgRec, true),
     ];
     for (kind, golden_kind, downgrade) in kinds {
         let (table, golden) = (table(kind, downgrade), dir_table::table(golden_kind));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use weft_engine::Design;
 use weft_fabric::config::FabricConfig;
+use weft_fabric::family::directory::PROTOCOLS;
 use weft_fabric::run::{FabricRun, RunOptions, RunReport, design};
 
 /// Hardware with its configuration: two GPUs of two GPMs, or as `changes` say.
@@ -123,10 +124,8 @@ fn programs_with_hmg_and_every_placement() {
 
 #[test]
 fn long_larger_programs_with_every_protocol() {
-    for protocol in
-        ["hmg", "hmg-rec", "nhcc", "gpu-vi", "sw-flat", "sw-hierarchical", "no-remote-caching", "ideal"]
-    {
-        let fabric = Fabric::new(protocol, &[]);
+    for protocol in PROTOCOLS.iter().filter(|of| of.keeps_modules() || of.ideal()) {
+        let fabric = Fabric::new(protocol.name(), &[]);
         fabric.run("pathfinder", &[("columns", "2048"), ("rows", "9")]);
         fabric.run("pagerank", &[("nodes", "512"), ("edges", "4096"), ("iterations", "2")]);
     }

@@ -19,7 +19,7 @@ fn compare(list: &str, blocks: Vec<BlockInfo>, families: &[&str]) {
     let mut seen = BTreeSet::new();
     for info in blocks {
         let sets = all().chain(more()).filter(|(name, _)| *name == info.name).flat_map(|(_, sets)| sets);
-        for words in std::iter::once(&"").chain(sets) {
+        for words in std::iter::once("").chain(sets) {
             let module = weft_catalog::build(info.name, &given(words)).expect("legal");
             let mut modules = vec![&module];
             while let Some(module) = modules.pop() {

@@ -118,7 +118,7 @@ fn show(blocks: Vec<BlockInfo>) {
 
 #[test]
 fn common_blocks_caches_and_directories_are_shown() {
-    show(weft_blocks::registry::blocks());
+    show(weft_blocks::blocks());
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::switch::switch;
 use super::sys::{sys_from, sys_params};
 use super::traffic_gen::{TrafficParams, traffic_gen};
 use crate::msg::Sys;
-use crate::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
+use crate::registry::{BlockError, BlockInfo, ParamInfo, ParamSet, elaborated};
 use weft_rtl::prelude::*;
 
 /// Message of the blocks that carry any type, when they are built by name.
@@ -51,10 +51,6 @@ fn info(name: &'static str, default: u64, legal: &'static str, about: &'static s
 
 fn small(p: &ParamSet, key: &str, lo: u64, hi: u64) -> Result<u32, BlockError> {
     p.within(key, lo, hi).map(|v| v as u32)
-}
-
-fn elaborated(block: &str, module: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
-    module.map_err(|errors| BlockError::Elab { block: block.to_string(), errors })
 }
 
 fn width_param() -> ParamInfo {

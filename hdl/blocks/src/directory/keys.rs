@@ -1,6 +1,6 @@
 //! The keys of the directory blocks on the command line.
 
-use super::params::{DirKind, DirParams, Policy, TagStyle, published_size};
+use super::params::{DirKind, DirParams, Policy, TagStyle};
 use crate::common::sys::sys_params;
 use crate::msg::Sys;
 use crate::registry::{BlockError, ParamInfo, ParamSet};
@@ -15,7 +15,7 @@ pub fn dir_param_infos(kind: DirKind) -> Vec<ParamInfo> {
         if kind.groups() {
             list.push(info("group", "4", "1, 2, 4, 8", "lines that share an entry"));
         }
-        if !kind.acked() {
+        if !kind.acked {
             list.push(info(
                 "downgrade",
                 "off",
@@ -34,7 +34,7 @@ pub fn dir_param_infos(kind: DirKind) -> Vec<ParamInfo> {
             "bytes that one entry covers",
         ));
     }
-    let (entries, ways, policy) = published_size(kind);
+    let (entries, ways, policy) = kind.published;
     let policy = if policy == Policy::Lru { "lru" } else { "fifo" };
     let (entries, ways) = (entries.to_string(), ways.to_string());
     let of = if modules { "entries of all slices of a GPM" } else { "entries of all slices of a GPU" };
@@ -42,11 +42,11 @@ pub fn dir_param_infos(kind: DirKind) -> Vec<ParamInfo> {
         info("entries", &entries, "banks * ways * c * 2^k, c odd, at most 15", of),
         info("ways", &ways, if modules { "1..64" } else { "1..128" }, "ways of a set"),
         info("policy", policy, "fifo, lru", "whether a remote hit makes a way the youngest"),
-        match kind.acked() {
+        match kind.acked {
             true => info("evb_depth", "4", "1..8", "Invs that wait for the egress"),
             false => info("evb_depth", "4", "1..8", "entries of the eviction buffer"),
         },
-        match kind.acked() {
+        match kind.acked {
             true => info("pending", "32", "2..64", "groups whose Invs are awaited at once"),
             false => info("inv_rate", "1", "1, 2, 4", "lines of an evicted entry expanded per cycle"),
         },
@@ -111,13 +111,13 @@ pub fn dir_from(kind: DirKind, p: &ParamSet) -> Result<DirParams, BlockError> {
         home: number("home", 0, if modules { 127 } else { 15 })?,
         range: if kind.ranges() { number("range", 1, 1 << 20)? } else { 0 },
         group: if kind.groups() { number("group", 1, 8)? } else { 4 },
-        downgrade: modules && !kind.acked() && choice("downgrade", "off", "on")?,
+        downgrade: modules && !kind.acked && choice("downgrade", "off", "on")?,
         entries: number("entries", 1, 1 << 26)?,
         ways: number("ways", 1, if modules { 64 } else { 128 })?,
         policy: if choice("policy", "fifo", "lru")? { Policy::Lru } else { Policy::Fifo },
         evb_depth: number("evb_depth", 1, 8)?,
-        inv_rate: if kind.acked() { 1 } else { number("inv_rate", 1, 4)? },
-        pending: if kind.acked() { number("pending", 2, 64)? } else { 32 },
+        inv_rate: if kind.acked { 1 } else { number("inv_rate", 1, 4)? },
+        pending: if kind.acked { number("pending", 2, 64)? } else { 32 },
         tag_style: if choice("tag_style", "published", "minimal")? {
             TagStyle::Minimal
         } else {

@@ -1,5 +1,5 @@
-//! A directory slice (rec.md section 4, hmg.md section 4): one pipeline, six entry layouts. The slice whose Invs are acknowledged, `gpu-vi-directory`, is
-//! in [`super::vi`].
+//! A directory slice (rec.md section 4, hmg.md section 4): one pipeline for six entry layouts. What a kind of slice is, its
+//! [`Layout`](super::params::Layout) says; one whose Invs are acknowledged has a pipeline of its own, [`super::protocols::gpu_vi`].
 //!
 //! ```text
 //!  req -> skid -> S0 present set -> S1 compare, update, victim -> S2 write back
@@ -74,14 +74,17 @@
 use super::covers;
 use super::evb::{Evb, Pending, Victim};
 use super::index::*;
+use super::keys::dir_from;
 use super::lookup::*;
+use super::operations::{DirAct, Found};
 use super::params::{DirKind, DirParams};
 use super::recv::{Recv, next_set, source};
 use super::stage2::{DirState, stage2, write_back};
-use super::table::{DirAct, Found, machine, table};
+use super::table::{machine, table};
 use super::types::{Lookup, Plan, Stage2, Stalls};
 use super::write_inv::{WriteInv, WriteInvState};
 use crate::msg::{DirInv, DirOp, DirReq, DirRsp};
+use crate::registry::{BlockError, ParamSet, elaborated};
 use weft_rtl::prelude::*;
 
 /// The directory slice with channels `req`, `rsp`, `inv` (and `inv1`... with `inv_rate` above 1).
@@ -98,11 +101,16 @@ pub fn directory(p: &DirParams) -> Result<Arc<Module>, ElabErrors> {
             elab_error(error.to_string());
             return;
         }
-        match p.kind {
-            DirKind::GpuVi => super::vi::describe(p),
-            _ => describe(p),
-        }
+        (p.kind.slice)(p);
     })
+}
+
+/// Builds the block of a kind.
+///
+/// # Errors
+/// A value outside its range, values that do not fit each other, or a mistake in the description.
+pub(super) fn build(kind: DirKind, p: &ParamSet) -> Result<Arc<Module>, BlockError> {
+    elaborated(kind.info.name, directory(&dir_from(kind, p)?))
 }
 
 /// What a slice holds, and its channels.
@@ -124,7 +132,8 @@ struct Slice<'a> {
     recv: Option<Recv>,
 }
 
-fn describe(p: &DirParams) {
+/// Describes the slice of a kind whose table is [`table`]'s, inside its module.
+pub(super) fn describe(p: &DirParams) {
     let d = Slice::new(p);
     let look = lookup(p, source(d.s1_valid.get(), d.s1.get(), d.recv.as_ref()), &d.port, &d.s2);
     let look = with_way(p, look, &d.port, d.ages.as_ref(), &d.s2);
@@ -249,7 +258,7 @@ fn plan(p: &DirParams, look: &Lookup, moves: Bool) -> Plan {
     let after = mux(row.does(DirAct::OnlyRequester), requester, before);
     let after = mux(row.does(DirAct::AddRequester), before | requester, after);
     let after = mux(row.does(DirAct::Clear), none, after);
-    let after = if p.kind == DirKind::Group4 {
+    let after = if p.kind.does(DirAct::KeepRequester) {
         mux(row.does(DirAct::KeepRequester), before & requester, after)
     } else {
         after

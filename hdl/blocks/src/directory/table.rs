@@ -2,137 +2,27 @@
 //!
 //! The state is what the lookup finds of a slot, and what the operation leaves of it: without a sharer an entry is freed at once.
 
+use super::operations::*;
 use super::params::DirKind;
 use weft_rtl::prelude::*;
-
-/// What the lookup found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-pub enum Found {
-    /// No entry has this base.
-    #[hw(label = "miss")]
-    Miss,
-    /// An entry, but no sharer of the slot (kinds with ranges only).
-    #[hw(label = "hit, slot empty")]
-    SlotEmpty,
-    /// An entry with sharers of the slot.
-    #[hw(label = "hit, slot set")]
-    SlotSet,
-}
-
-/// What comes to a directory: an operation on `req`, with the encoding of [`crate::msg::DirOp`], or an Inv on `recv` (two levels only), 8 and its cause.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-pub enum Event {
-    /// Read by a remote node.
-    #[hw(label = "RD_REM")]
-    RdRem = 0,
-    /// Write by a remote node.
-    #[hw(label = "WR_REM")]
-    WrRem = 1,
-    /// Write by the home itself.
-    #[hw(label = "WR_LOC")]
-    WrLoc = 2,
-    /// Atomic by a remote node.
-    #[hw(label = "ATOM_REM")]
-    AtomRem = 3,
-    /// A sharer has dropped its last line (sharer downgrade only).
-    #[hw(label = "DOWNGRADE")]
-    Downgrade = 4,
-    /// An Inv of a write or atomic.
-    #[hw(label = "INV_RECV")]
-    RecvWrite = 8,
-    /// An Inv of an eviction.
-    #[hw(label = "INV_RECV_EVICT")]
-    RecvEvict = 9,
-}
-
-/// What a row does. Without an action that names the new sharers of the slot they stay.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-pub enum DirAct {
-    /// Allocate an entry.
-    Allocate,
-    /// The requester is the only sharer.
-    OnlyRequester,
-    /// The requester joins the sharers.
-    AddRequester,
-    /// The requester stays a sharer if it was one, the others do not.
-    KeepRequester,
-    /// The requester is no sharer any more.
-    DropRequester,
-    /// Nobody is a sharer any more.
-    Clear,
-    /// The sharers but the requester get Invs.
-    InvOthers,
-    /// All sharers get Invs.
-    InvAll,
-    /// These pass a received Inv on, with its cause.
-    Forward,
-    /// The answer says whether nothing is recorded.
-    ReportEmpty,
-    /// The way becomes the youngest under `lru`.
-    Touch,
-}
 
 /// The table of a kind.
 pub type DirTable = Transitions<(Event, Found), Found, DirAct>;
 
-type Actions = &'static [DirAct];
-
-const ALLOC: Actions = &[DirAct::Allocate, DirAct::OnlyRequester, DirAct::Touch];
-const FILL: Actions = &[DirAct::OnlyRequester, DirAct::Touch];
-const SHARE: Actions = &[DirAct::AddRequester, DirAct::Touch];
-const TAKE: Actions = &[DirAct::OnlyRequester, DirAct::InvOthers, DirAct::Touch];
-const WIPE: Actions = &[DirAct::Clear, DirAct::InvAll];
-const WIPE_OTHERS: Actions = &[DirAct::Clear, DirAct::InvOthers];
-const RETAIN: Actions = &[DirAct::KeepRequester, DirAct::InvOthers];
-const FORWARD: Actions = &[DirAct::Clear, DirAct::InvAll, DirAct::Forward];
-const ASK: Actions = &[DirAct::ReportEmpty];
-const DROP: Actions = &[DirAct::DropRequester, DirAct::ReportEmpty];
-const NOTHING: Actions = &[];
-
-/// Event, what it does on a miss, on an empty slot, on a slot with sharers.
-type Operation = (Event, Actions, Actions, Actions);
-
-fn operations(kind: DirKind, downgrade: bool) -> Vec<Operation> {
-    let mut ops = vec![
-        (Event::RdRem, ALLOC, FILL, SHARE),
-        (Event::WrRem, ALLOC, FILL, TAKE),
-        (Event::WrLoc, NOTHING, NOTHING, WIPE),
-        match kind {
-            DirKind::Group4 => (Event::AtomRem, NOTHING, NOTHING, RETAIN),
-            kind if kind.records_atomics() => (Event::AtomRem, ALLOC, FILL, TAKE),
-            _ => (Event::AtomRem, NOTHING, NOTHING, WIPE_OTHERS),
-        },
-    ];
-    if kind.two_level() {
-        ops.push((Event::RecvWrite, NOTHING, NOTHING, FORWARD));
-        ops.push((Event::RecvEvict, NOTHING, NOTHING, FORWARD));
-    }
-    if downgrade {
-        ops.push((Event::Downgrade, ASK, ASK, DROP));
-    }
-    ops
-}
-
 /// The table of a kind, with sharer downgrade or without; row names are ledger identifiers.
 ///
 /// # Panics
-/// Of [`DirKind::GpuVi`]: it has tables of its own, [`super::vi::table`].
+/// Of a kind whose slice has tables of its own, as that of [`super::protocols::gpu_vi`].
 pub fn table(kind: DirKind, downgrade: bool) -> DirTable {
-    let (prefix, miss, hit, name) = match kind {
-        DirKind::Perline => ("perline.", "miss", "hit", "perline_table"),
-        DirKind::Group4 => ("group4.", "miss", "hit", "group4_table"),
-        DirKind::Rec => ("rec.", "base_miss", "hit_slot_set", "rec_table"),
-        DirKind::Nhcc => ("nhcc.", "miss", "hit", "nhcc_table"),
-        DirKind::Hmg => ("hmg.", "miss", "hit", "hmg_table"),
-        DirKind::HmgRec => ("hmg_rec.", "base_miss", "hit_slot_set", "hmg_rec_table"),
-        DirKind::GpuVi => panic!("the tables of gpu-vi-directory have a column more: vi_table"),
-    };
-    let mut table = DirTable::new(name, prefix, &["op", "found"]);
+    assert!(!kind.operations.is_empty(), "{kind:?} has tables of its own");
+    let (miss, hit) = if kind.ranges() { ("base_miss", "hit_slot_set") } else { ("miss", "hit") };
+    let mut table = DirTable::new(kind.table, &format!("{}.", kind.name), &["op", "found"]);
     let mut add = |event: Event, found: Found, name: &str, actions: Actions| {
         let id = format!("{}.{name}", event.label());
         table.row(Some(&id), (&[event], &[found]), next(kind, found, actions), actions, words(actions));
     };
-    for (event, on_miss, on_empty, on_set) in operations(kind, downgrade) {
+    let leaves = downgrade.then_some((Event::Downgrade, ASK, ASK, DROP));
+    for (event, on_miss, on_empty, on_set) in kind.operations.iter().copied().chain(leaves) {
         add(event, Found::Miss, miss, on_miss);
         if kind.ranges() {
             add(event, Found::SlotEmpty, "hit_slot_empty", on_empty);

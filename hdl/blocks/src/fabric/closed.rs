@@ -1,10 +1,11 @@
 //! A closed fabric: traffic generators in place of the CUs and small memories in place of DRAM, all of it RTL, for benches and export.
 
-use super::params::{FabricParams, Protocol};
+use super::params::FabricParams;
 use super::ports::silence;
 use super::{Parts, place};
 use crate::common::dram_stub::{DramStubParams, dram_stub};
 use crate::common::traffic_gen::{TrafficParams, traffic_gen};
+use crate::directory::protocols::Protocol;
 use crate::msg::*;
 use crate::registry::BlockError;
 use weft_rtl::prelude::*;
@@ -25,7 +26,7 @@ pub struct ClosedParams {
 impl ClosedParams {
     /// The fabric of the speed bench: 4 GPUs of 16 L1s and 4 banks with nothing before them, protocol `rec`, loads with a quarter stores and some atomics.
     pub fn bench() -> ClosedParams {
-        let published = FabricParams::published(Protocol::Rec);
+        let published = FabricParams::published(Protocol::REC);
         let sys = Sys { banks: 4, l1s: 16, ..published.sys.clone() };
         ClosedParams {
             fabric: FabricParams { sys, dir_entries: 2048, l2_latency: 3, ..published },
@@ -41,7 +42,7 @@ impl ClosedParams {
 /// # Errors
 /// A parameter that the fabric or one of its blocks refuses, or protocol `ideal`, whose directory is no RTL.
 pub fn closed_fabric(p: &ClosedParams) -> Result<Arc<Module>, BlockError> {
-    if p.fabric.protocol == Protocol::Ideal {
+    if p.fabric.protocol.ideal() {
         return Err(BlockError::Illegal {
             block: "closed-fabric".into(),
             key: "protocol".into(),

@@ -9,7 +9,7 @@
 //! switch of their own, link 1 to other GPUs.
 //!
 //! Ports of [`rec_fabric`], with G the GPU, C the CU and B the bank: channels `gG_cuC_req` ([`CuReq`] in), `gG_cuC_rsp` ([`CuRsp`] out), `gG_memB_req` ([`MemReq`] out),
-//! `gG_memB_rsp` ([`MemRsp`] in), `gG_fence_start` and `gG_fence_done` ([`FenceToken`]), output `gG_cuC_stall`; for [`Protocol::Ideal`] without GPMs also
+//! `gG_memB_rsp` ([`MemRsp`] in), `gG_fence_start` and `gG_fence_done` ([`FenceToken`]), output `gG_cuC_stall`; for [`Protocol::IDEAL`] without GPMs also
 //! `gG_bB_dir_req` ([`DirReq`] out), `gG_bB_dir_rsp` ([`DirRsp`] in), `gG_bB_inv` ([`DirInv`] in). Instances: `gpuG.l1_C`, `gpuG.bankB`, `gpuG.dirB`, `gpuG.fence`,
 //! `switchK_...`.
 
@@ -19,8 +19,9 @@ mod merge;
 mod params;
 mod ports;
 
+pub use crate::directory::protocols::Protocol;
 pub use closed::{ClosedParams, closed_fabric};
-pub use params::{FabricInject, FabricParams, Protocol};
+pub use params::{FabricInject, FabricParams};
 
 use crate::common::link::{NETWORKS, connect_wire, wire_leaves};
 use crate::common::switch::{LinkEnds, SwitchModules, add_switch};

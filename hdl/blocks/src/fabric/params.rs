@@ -1,91 +1,14 @@
 //! Parameters of a whole fabric (rec.md sections 2, 8 and 9; hmg.md section 10).
 
 use crate::cache::l1::{L1Inject, L1Params};
-use crate::cache::l2::{Caching, L2Params};
+use crate::cache::l2::L2Params;
 use crate::common::link::LinkParams;
 use crate::directory::hier_fence::FenceScheme;
-use crate::directory::params::{DirKind, DirParams, Policy, TagStyle};
+use crate::directory::params::{Covers, DirKind, DirParams, Policy, TagStyle};
+use crate::directory::protocols::Protocol;
 use crate::msg::Sys;
 use crate::registry::BlockError;
 
-/// What keeps the nodes' copies coherent (rec.md section 8, hmg.md section 8).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Protocol {
-    /// Per-line directory.
-    Baseline,
-    /// Per-line directory of twice the entries.
-    Baseline2x,
-    /// One tag and sharer vector per four lines.
-    HmgEntry,
-    /// Range-coalescing directory.
-    Rec,
-    /// NHCC: a tag and sharer vector per group of lines, over all other nodes (hmg.md section 4).
-    Nhcc,
-    /// HMG: GPU homes, a directory of GPMs and GPUs (hmg.md sections 1 to 6).
-    Hmg,
-    /// HMG with REC's directories: exact sharers for each line of a range, in both levels (rec.md section 8.1).
-    HmgRec,
-    /// GPU-VI: as NHCC with acknowledged invalidations; a store is complete when no other copy is left (hmg.md section 8).
-    GpuVi,
-    /// No directory: an acquire drops copies, every request goes to its line's home.
-    SwFlat,
-    /// No directory: an acquire drops copies; requests go through the GPU homes.
-    SwHierarchical,
-    /// In GPUs of one node an unbounded exact directory outside the RTL: its channels are ports of the fabric. In GPUs of several GPMs caches that are
-    /// never invalidated, with GPU homes; right values are the business of who looks at the loads.
-    Ideal,
-    /// Remote lines are kept in L1s only; no directory.
-    L1Only,
-    /// Lines of other GPUs are kept nowhere; no directory. GPMs of one GPU keep each other's lines as with [`Protocol::SwFlat`].
-    NoRemoteCaching,
-}
-
-impl Protocol {
-    /// All protocols with their names on the command line.
-    pub const ALL: [(Protocol, &'static str); 13] = [
-        (Protocol::Baseline, "baseline"),
-        (Protocol::Baseline2x, "baseline-2x"),
-        (Protocol::HmgEntry, "hmg-entry"),
-        (Protocol::Rec, "rec"),
-        (Protocol::Nhcc, "nhcc"),
-        (Protocol::Hmg, "hmg"),
-        (Protocol::HmgRec, "hmg-rec"),
-        (Protocol::GpuVi, "gpu-vi"),
-        (Protocol::SwFlat, "sw-flat"),
-        (Protocol::SwHierarchical, "sw-hierarchical"),
-        (Protocol::Ideal, "ideal"),
-        (Protocol::L1Only, "l1-only"),
-        (Protocol::NoRemoteCaching, "no-remote-caching"),
-    ];
-
-    /// The protocol of this name.
-    pub fn from_name(name: &str) -> Option<Protocol> {
-        Protocol::ALL.iter().find(|(_, n)| *n == name).map(|(p, _)| *p)
-    }
-
-    /// Name on the command line.
-    pub fn name(self) -> &'static str {
-        Protocol::ALL.iter().find(|(p, _)| *p == self).map_or("", |(_, n)| n)
-    }
-
-    /// Entry layout of its directory in RTL, if it has one.
-    pub fn dir_kind(self) -> Option<DirKind> {
-        match self {
-            Protocol::Baseline | Protocol::Baseline2x => Some(DirKind::Perline),
-            Protocol::HmgEntry => Some(DirKind::Group4),
-            Protocol::Rec => Some(DirKind::Rec),
-            Protocol::Nhcc => Some(DirKind::Nhcc),
-            Protocol::Hmg => Some(DirKind::Hmg),
-            Protocol::HmgRec => Some(DirKind::HmgRec),
-            Protocol::GpuVi => Some(DirKind::GpuVi),
-            Protocol::SwFlat
-            | Protocol::SwHierarchical
-            | Protocol::Ideal
-            | Protocol::L1Only
-            | Protocol::NoRemoteCaching => None,
-        }
-    }
-}
 /// A fabric.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FabricParams {
@@ -97,11 +20,11 @@ pub struct FabricParams {
     pub dir_entries: u32,
     /// Directory ways.
     pub dir_ways: u32,
-    /// Bytes of a range (protocols `rec` and `hmg-rec`).
+    /// Bytes of a range (protocols whose entries cover one).
     pub range: u32,
-    /// Lines of an entry (protocols `nhcc`, `hmg` and `gpu-vi`): 1, 2, 4 or 8.
+    /// Lines of an entry (protocols whose entries cover a group): 1, 2, 4 or 8.
     pub group: u32,
-    /// Replacement; `None` takes the protocol's own (REC lru, others fifo).
+    /// Replacement; `None` takes the protocol's own.
     pub policy: Option<Policy>,
     /// Eviction buffer entries.
     pub evb_depth: u32,
@@ -239,56 +162,47 @@ impl FabricParams {
     /// A node has two links, to the GPMs of its GPU and to other GPUs (hmg.md section 6), whatever the protocol, if GPUs are made of GPMs. The protocols of
     /// GPU homes, of software coherence and of acknowledged invalidations are built that way for GPUs of one node too.
     pub fn planes(&self) -> bool {
-        let modules = matches!(self.protocol, Protocol::SwFlat | Protocol::SwHierarchical | Protocol::GpuVi);
-        self.sys.gpms > 1 || self.forwards() || modules
+        self.sys.gpms > 1 || self.protocol.planes()
     }
 
     /// Requests for lines of other GPUs go through GPU homes.
     pub fn hier_banks(&self) -> bool {
-        match self.protocol {
-            Protocol::Hmg | Protocol::HmgRec | Protocol::SwHierarchical => true,
-            Protocol::Ideal => self.sys.gpms > 1,
-            _ => false,
-        }
+        self.protocol.gpu_homes(self.sys.gpms > 1)
     }
 
     /// Directories of GPU homes pass invalidations on.
     pub fn forwards(&self) -> bool {
-        self.protocol.dir_kind().is_some_and(DirKind::two_level)
+        self.protocol.directory().is_some_and(DirKind::two_level)
     }
 
     /// Invalidations are acknowledged.
     pub fn acked(&self) -> bool {
-        self.protocol.dir_kind().is_some_and(DirKind::acked)
+        self.protocol.directory().is_some_and(|kind| kind.acked)
     }
 
     /// Directories outside the RTL are attached to ports.
     pub fn outside_directory(&self) -> bool {
-        self.protocol == Protocol::Ideal && !self.planes()
+        self.protocol.ideal() && !self.planes()
     }
 
     /// Caches that nothing keeps coherent: values come from elsewhere.
     pub fn incoherent(&self) -> bool {
-        self.protocol == Protocol::Ideal && self.planes()
+        self.protocol.ideal() && self.planes()
     }
 
     /// Acquires drop copies in the L2s (hmg.md section 8).
     pub fn software(&self) -> bool {
-        match self.protocol {
-            Protocol::SwFlat | Protocol::SwHierarchical => true,
-            Protocol::NoRemoteCaching => self.planes(),
-            _ => false,
-        }
+        self.protocol.software(self.planes())
     }
 
     /// Its acquires drop all lines: those of software coherence, but not of what all others are compared with.
     fn drops_all(&self) -> bool {
-        self.acquire_all && matches!(self.protocol, Protocol::SwFlat | Protocol::SwHierarchical)
+        self.acquire_all && self.protocol.may_drop_all()
     }
 
     /// The banks send directory operations.
     pub fn has_directory(&self) -> bool {
-        self.protocol.dir_kind().is_some() || self.outside_directory()
+        self.protocol.directory().is_some() || self.outside_directory()
     }
 
     /// The GPMs of a GPU join their releases, and their fence units know the release that ends a kernel (scope
@@ -299,15 +213,9 @@ impl FabricParams {
 
     /// How the fence unit of a fabric with planes works.
     pub fn fence_scheme(&self) -> Option<FenceScheme> {
-        match self.protocol {
-            _ if !self.planes() => None,
-            _ if self.joins() => Some(FenceScheme::Joined { flush: self.release_l2_flush }),
-            _ if self.forwards() => Some(FenceScheme::Hmg { flush: self.release_l2_flush }),
-            _ if self.acked() => Some(FenceScheme::Drain { flush: self.release_l2_flush }),
-            Protocol::SwHierarchical | Protocol::Ideal => Some(FenceScheme::SwHierarchical),
-            Protocol::SwFlat | Protocol::NoRemoteCaching => Some(FenceScheme::SwFlat),
-            _ => Some(FenceScheme::Flat { flush: self.release_l2_flush }),
-        }
+        let flush = self.release_l2_flush;
+        let scheme = || if self.joins() { FenceScheme::Joined { flush } } else { self.protocol.fence(flush) };
+        self.planes().then(scheme)
     }
 
     /// Scope (1 GPU, 2 system) of the fence that a release of a scope (0 CU, 1 GPU, 2 system) needs beside what the L1 does.
@@ -335,7 +243,7 @@ impl FabricParams {
             targets: self.l1_targets,
             stores: self.l1_stores,
             latency: self.l1_latency,
-            bypass_remote: self.protocol == Protocol::NoRemoteCaching && self.sys.gpus > 1,
+            bypass_remote: self.protocol.l1_bypasses_remote() && self.sys.gpus > 1,
             // An Inv may be on its way to any copy: only what is read at home comes after what was written before it.
             scoped: true,
             store_scope: self.write_back,
@@ -347,16 +255,6 @@ impl FabricParams {
         }
     }
 
-    /// Where lines homed in another node may be kept.
-    fn caching(&self) -> Caching {
-        match self.protocol {
-            Protocol::L1Only => Caching::L1Only,
-            Protocol::NoRemoteCaching if self.planes() => Caching::OwnGpu,
-            Protocol::NoRemoteCaching => Caching::None,
-            _ => Caching::L1L2,
-        }
-    }
-
     /// The L2 banks of a node.
     pub fn l2(&self, node: u32) -> L2Params {
         L2Params {
@@ -365,7 +263,7 @@ impl FabricParams {
             sets: self.l2_sets,
             ways: self.l2_ways,
             pool: self.l2_pool,
-            caching: self.caching(),
+            caching: self.protocol.caching(self.planes()),
             dir: self.has_directory(),
             group: self.lines_of_group(),
             hier: self.hier_banks(),
@@ -385,13 +283,12 @@ impl FabricParams {
 
     /// The directory slices of a GPU, if the protocol has them in RTL.
     pub fn dir(&self, gpu: u32) -> Option<DirParams> {
-        let kind = self.protocol.dir_kind()?;
+        let kind = self.protocol.directory()?;
         let published = DirParams::published(kind, &self.sys, gpu);
-        let scale = if self.protocol == Protocol::Baseline2x { 2 } else { 1 };
         Some(DirParams {
             range: self.range,
             group: self.group,
-            entries: scale * self.dir_entries,
+            entries: self.protocol.entries(self.dir_entries),
             ways: self.dir_ways,
             policy: self.policy.unwrap_or(published.policy),
             evb_depth: self.evb_depth,
@@ -404,16 +301,17 @@ impl FabricParams {
 
     /// Lines that an INV message for a group means, and that a directory of two levels knows together.
     pub fn lines_of_group(&self) -> u32 {
-        match self.protocol {
-            Protocol::Nhcc | Protocol::Hmg | Protocol::GpuVi => self.group,
-            Protocol::HmgRec => 1,
+        match self.protocol.directory() {
+            Some(kind) if kind.groups() => self.group,
+            // Received Invs name single lines.
+            Some(kind) if kind.two_level() && kind.ranges() => 1,
             _ => 4,
         }
     }
 
     /// INV messages that a slice can send per cycle: one port each at the egress.
     pub fn inv_ports(&self) -> u32 {
-        if self.protocol.dir_kind().is_some() { self.inv_rate } else { 1 }
+        if self.protocol.directory().is_some() { self.inv_rate } else { 1 }
     }
 
     /// The part of a module's name that tells fabrics apart.
@@ -427,6 +325,15 @@ impl FabricParams {
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
         format!("{}_{hash:016x}", self.protocol.name().replace('-', "_"))
+    }
+
+    /// Bytes that one entry of its directory covers, where that is a parameter.
+    pub fn bytes_of_entry(&self) -> Option<u32> {
+        match self.protocol.directory()?.covers {
+            Covers::Lines(_) => None,
+            Covers::Group => Some(self.group * self.sys.line),
+            Covers::Range => Some(self.range),
+        }
     }
 
     /// Checks what no block checks by itself.
@@ -481,12 +388,13 @@ impl FabricParams {
             let legal = "log2(il * banks) .. addr_bits - log2(gpus)";
             return illegal("home_shift", s.home_shift, "the GPU number does not fit there", legal);
         }
+        let forwards = |of: Protocol| of.directory().is_some_and(DirKind::two_level);
         if self.downgrade && !self.forwards() {
             return illegal(
                 "downgrade",
                 1,
                 &format!("protocol {} has no directory that sharers may leave", self.protocol.name()),
-                "false, or true with protocol hmg or hmg-rec",
+                &format!("false, or true with protocol {}", Protocol::names_of(forwards)),
             );
         }
         if self.acked() && self.inv_rate != 1 {
@@ -494,11 +402,12 @@ impl FabricParams {
                 format!("with protocol {} an operation causes one Inv at most", self.protocol.name());
             return illegal("inv_rate", self.inv_rate, &problem, "1");
         }
-        if self.write_back && !matches!(self.protocol, Protocol::Hmg | Protocol::SwHierarchical) {
+        if self.write_back && !self.protocol.write_back() {
             let problem =
                 format!("with protocol {} stores do not stay in an L2 on their way", self.protocol.name());
-            let legal = "write-through, or write-back with protocol hmg or sw-hierarchical";
-            return illegal("l2_policy", 1, &problem, legal);
+            let protocols = Protocol::names_of(|of| of.write_back());
+            let legal = format!("write-through, or write-back with protocol {protocols}");
+            return illegal("l2_policy", 1, &problem, &legal);
         }
         if self.write_back && self.l2_ways < 4 {
             return illegal(

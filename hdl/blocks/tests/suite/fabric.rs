@@ -1,6 +1,7 @@
 //! Fabrics of every protocol elaborate, with their ports, and refuse what does not fit.
 
 use std::sync::Arc;
+use weft_blocks::directory::protocols::ALL;
 use weft_blocks::fabric::{ClosedParams, FabricParams, Protocol, closed_fabric, rec_fabric};
 use weft_rtl::ir::Module;
 
@@ -10,21 +11,22 @@ fn names(module: &Module) -> Vec<&str> {
 
 #[test]
 fn every_protocol_elaborates_with_its_ports() {
-    for (protocol, name) in Protocol::ALL {
-        assert_eq!(Protocol::from_name(name), Some(protocol));
+    for protocol in ALL.iter().copied() {
+        let name = protocol.name();
         let module = rec_fabric(&FabricParams::scaled(protocol)).unwrap_or_else(|e| panic!("{name}: {e}"));
         let ports = names(&module);
         for port in ["g3_cu1_req_data", "g0_mem1_rsp_valid", "g2_fence_done_seq", "g1_cu0_stall"] {
             assert!(ports.contains(&port), "{name} has no {port}");
         }
         let ideal = ports.contains(&"g0_b1_dir_req_line");
-        assert_eq!(ideal, protocol == Protocol::Ideal);
+        assert_eq!(ideal, protocol == Protocol::IDEAL);
     }
 }
 
 #[test]
 fn every_protocol_elaborates_over_gpms() {
-    for (protocol, name) in Protocol::ALL {
+    for protocol in ALL.iter().copied() {
+        let name = protocol.name();
         let mut p = FabricParams::scaled(protocol);
         (p.sys.gpus, p.sys.gpms, p.sys.banks, p.sys.l1s) = (2, 2, 2, 1);
         let module = rec_fabric(&p).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -39,13 +41,13 @@ fn every_protocol_elaborates_over_gpms() {
 
 #[test]
 fn other_sizes_elaborate() {
-    let scaled = FabricParams::scaled(Protocol::Rec);
+    let scaled = FabricParams::scaled(Protocol::REC);
     let mut eight = scaled.clone();
     (eight.sys.gpus, eight.links, eight.inv_rate) = (8, 2, 2);
     let mut wide = scaled.clone();
     (wide.sys.line, wide.range, wide.sys.banks, wide.sys.l1s) = (128, 2048, 1, 1);
     let six = FabricParams { links: 6, ..scaled.clone() };
-    for p in [eight, wide, six, FabricParams::published(Protocol::Rec)] {
+    for p in [eight, wide, six, FabricParams::published(Protocol::REC)] {
         rec_fabric(&p).unwrap_or_else(|e| panic!("{p:?}: {e}"));
     }
     closed_fabric(&ClosedParams::bench()).unwrap_or_else(|e| panic!("{e}"));
@@ -59,7 +61,7 @@ fn walk(module: &Arc<Module>, seen: &mut Vec<Arc<Module>>) {
 
 #[test]
 fn equal_modules_are_built_once() {
-    let mut p = FabricParams::scaled(Protocol::Rec);
+    let mut p = FabricParams::scaled(Protocol::REC);
     p.links = 2;
     let closed = ClosedParams { fabric: p.clone(), ..ClosedParams::bench() };
     for top in [rec_fabric(&p), closed_fabric(&closed)] {
@@ -76,7 +78,7 @@ fn equal_modules_are_built_once() {
 
 #[test]
 fn what_does_not_fit_is_refused_with_the_legal_range() {
-    let scaled = FabricParams::scaled(Protocol::Rec);
+    let scaled = FabricParams::scaled(Protocol::REC);
     let refuse = |change: &dyn Fn(&mut FabricParams), words: &[&str]| {
         let mut p = scaled.clone();
         change(&mut p);
@@ -91,7 +93,7 @@ fn what_does_not_fit_is_refused_with_the_legal_range() {
     refuse(&|p| p.range = 96, &["range"]);
     refuse(&|p| p.dir_entries = 100, &["entries"]);
     refuse(&|p| p.l1_ways = 3, &["ways = 3"]);
-    let ideal = ClosedParams { fabric: FabricParams::scaled(Protocol::Ideal), ..ClosedParams::bench() };
+    let ideal = ClosedParams { fabric: FabricParams::scaled(Protocol::IDEAL), ..ClosedParams::bench() };
     let text = closed_fabric(&ideal).unwrap_err().to_string();
     assert!(text.contains("protocol = ideal"), "{text}");
 }

@@ -1,7 +1,8 @@
 //! The L1 elaborates over its parameter space; it stores what the published one does.
 
 use std::sync::Arc;
-use weft_blocks::registry::{BlockError, block};
+use weft_blocks::block;
+use weft_blocks::registry::BlockError;
 use weft_rtl::ir::Module;
 
 fn build(values: &[(&str, &str)]) -> Result<Arc<Module>, BlockError> {

@@ -26,7 +26,7 @@ use crate::params::{Tsm, tsm_params};
 use crate::reqtracker::{self, TrackerParams, reqtracker};
 use crate::tsu::{self, TsuParams, tsu};
 use weft_blocks::common::crossbar::crossbar;
-use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
+use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet, elaborated};
 use weft_rtl::prelude::*;
 
 /// What fixes a lane, and so a UMC: its parts, which have the same message widths.
@@ -60,10 +60,6 @@ impl LaneParams {
             param("ways", self.tsu.ways);
         }
     }
-}
-
-fn elaborated(block: &str, module: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
-    module.map_err(|errors| BlockError::Elab { block: block.to_string(), errors })
 }
 
 /// A lane: channels `req`, `dram_rsp` in; `rsp`, `dram_req` out; with coherence also `roll` in, `roll_ack`, `roll_ask` out, inputs `rd_lease`, `wr_lease`.

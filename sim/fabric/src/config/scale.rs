@@ -2,7 +2,6 @@
 
 use super::FabricConfig;
 use crate::family::FamilyKeys;
-use crate::family::directory::Protocol;
 use std::fmt::Write;
 
 /// A ratio of two sizes, rates or times of a fabric.
@@ -89,11 +88,7 @@ impl FabricConfig {
     /// Bytes that the entries of a directory cover together.
     fn reach(&self) -> Option<f64> {
         let FamilyKeys::Directory(keys) = &self.of else { return None };
-        let entry = match keys.protocol {
-            Protocol::Rec | Protocol::HmgRec => keys.range,
-            Protocol::Nhcc | Protocol::Hmg | Protocol::GpuVi => keys.group * self.common.line,
-            _ => return None,
-        };
+        let entry = keys.params(&self.common).bytes_of_entry()?;
         Some(f64::from(keys.entries) * f64::from(entry))
     }
 

@@ -39,7 +39,7 @@ fn pass<T: Data<Shape = Sys>>(from: &str, to: &str, s: &Sys) {
 /// The stub with the RTL slice behind it.
 fn with_rtl() -> Arc<Module> {
     let s = sys();
-    let p = DirParams { entries: 512, ..DirParams::published(DirKind::Perline, &s, 0) };
+    let p = DirParams { entries: 512, ..DirParams::published(DirKind::PERLINE, &s, 0) };
     let (stub, slice) = (stub(), directory(&p).expect("elaborates"));
     Module::build("directory_bench_rtl", ModuleKind::Fabric, || {
         let (stub, slice) = (instance("stub", &stub), instance("slice", &slice));

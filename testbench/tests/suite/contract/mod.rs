@@ -71,11 +71,8 @@ fn try_build(info: &BlockInfo, given: &BTreeMap<String, String>) -> Result<Arc<M
 
 /// The sets of a block, which are small, then its defaults.
 fn contexts(info: &BlockInfo) -> Vec<Context> {
-    let own = |list: &mut dyn Iterator<Item = &'static (&'static str, [&'static str; 3])>| {
-        list.filter(|(name, _)| *name == info.name).flat_map(|(_, sets)| *sets).collect::<Vec<_>>()
-    };
-    let sets = own(&mut all()).into_iter().chain(own(&mut more())).chain([""]);
-    sets.map(|words| Context::new(info, words)).collect()
+    let own = all().chain(more()).filter(|(name, _)| *name == info.name).flat_map(|(_, sets)| sets);
+    own.chain([""]).map(|words| Context::new(info, words)).collect()
 }
 
 /// A module and all below it, each once.

@@ -8,7 +8,7 @@ use weft_rtl::picture::Picture;
 
 /// The families' folders below `hdl`, with their blocks.
 const FAMILIES: [(&str, fn() -> Vec<BlockInfo>); 4] = [
-    ("blocks", weft_blocks::registry::blocks),
+    ("blocks", weft_blocks::blocks),
     ("mgcc", weft_mgcc::blocks),
     ("srsp", weft_srsp::blocks),
     ("spandex", weft_spandex::blocks),

@@ -18,12 +18,12 @@ use weft_testbench::golden::{Inv, InvCause};
 
 pub fn hardware(p: &DirParams) -> directory::DirParams {
     let kind = match p.kind {
-        DirKind::Perline => directory::DirKind::Perline,
-        DirKind::Group4 => directory::DirKind::Group4,
-        DirKind::Nhcc => directory::DirKind::Nhcc,
-        DirKind::Hmg => directory::DirKind::Hmg,
-        DirKind::HmgRec => directory::DirKind::HmgRec,
-        _ => directory::DirKind::Rec,
+        DirKind::Perline => directory::DirKind::PERLINE,
+        DirKind::Group4 => directory::DirKind::GROUP4,
+        DirKind::Nhcc => directory::DirKind::NHCC,
+        DirKind::Hmg => directory::DirKind::HMG,
+        DirKind::HmgRec => directory::DirKind::HMG_REC,
+        _ => directory::DirKind::REC,
     };
     let sys = Sys {
         gpus: p.gpus,

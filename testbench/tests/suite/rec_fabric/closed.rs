@@ -15,7 +15,7 @@ fn small(protocol: Protocol) -> ClosedParams {
 /// The generators' requests are answered in every stretch of time, all of them come back, and the whole fabric falls asleep when they stop.
 #[test]
 fn a_closed_fabric_makes_steady_progress_and_comes_to_rest() {
-    for protocol in [Protocol::Rec, Protocol::HmgEntry, Protocol::NoRemoteCaching] {
+    for protocol in [Protocol::REC, Protocol::HMG_ENTRY, Protocol::NO_REMOTE_CACHING] {
         let module = closed_fabric(&small(protocol)).unwrap();
         let mut sim = Sim::new(&Design::new(&module, Options::default()).unwrap());
         let sum =
@@ -40,7 +40,7 @@ fn a_closed_fabric_makes_steady_progress_and_comes_to_rest() {
 /// Verilator and Icarus have nothing to say about the Verilog of a whole closed fabric.
 #[test]
 fn the_verilog_of_a_closed_fabric_lints_clean() {
-    let module = closed_fabric(&small(Protocol::Rec)).unwrap();
+    let module = closed_fabric(&small(Protocol::REC)).unwrap();
     let folder = tempfile::tempdir().expect("a folder");
     let write = |file: weft_rtl::verilog::VerilogFile| {
         let path = folder.path().join(&file.name);

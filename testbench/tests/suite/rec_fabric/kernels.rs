@@ -6,7 +6,8 @@ use crate::rec_fabric::{modules, tiny};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::HashMap;
-use weft_blocks::fabric::{FabricParams, Protocol};
+use weft_blocks::directory::protocols::{ALL, Protocol};
+use weft_blocks::fabric::FabricParams;
 
 fn request(op: Op, line: u64, mask: u64, value: u8) -> Request {
     let scope = if op == Op::Load { 0 } else { 2 };
@@ -65,34 +66,28 @@ fn one_store_is_seen(p: &FabricParams) {
 
 #[test]
 fn a_store_to_a_remote_line_is_seen_by_a_third_gpu_after_a_fence() {
-    for (protocol, _) in Protocol::ALL {
+    for protocol in ALL.iter().copied() {
         one_store_is_seen(&tiny(protocol));
     }
 }
 
 /// Protocols that nothing but their own means keeps coherent over two GPUs of two GPMs.
-const OF_MODULES: [Protocol; 7] = [
-    Protocol::Nhcc,
-    Protocol::GpuVi,
-    Protocol::Hmg,
-    Protocol::HmgRec,
-    Protocol::SwFlat,
-    Protocol::SwHierarchical,
-    Protocol::NoRemoteCaching,
-];
+fn of_modules() -> impl Iterator<Item = Protocol> {
+    ALL.iter().copied().filter(|protocol| protocol.keeps_modules())
+}
 
 #[test]
 fn a_store_to_another_gpus_line_is_seen_by_all_gpms_after_a_fence() {
-    for protocol in OF_MODULES {
+    for protocol in of_modules() {
         one_store_is_seen(&modules(protocol));
     }
 }
 
 #[test]
 fn random_kernels_on_modules() {
-    for protocol in OF_MODULES {
+    for protocol in of_modules() {
         let f = random_kernels(&modules(protocol), 5, 6);
-        let (invs, directory) = (sum_of(&f, "msgs_inv"), protocol.dir_kind().is_some());
+        let (invs, directory) = (sum_of(&f, "msgs_inv"), protocol.directory().is_some());
         assert_eq!(invs > 0, directory, "{protocol:?}: {invs} invalidations");
     }
 }
@@ -167,7 +162,7 @@ fn sum_of(f: &Fabric, probe: &str) -> u64 {
 
 #[test]
 fn random_kernels_on_the_rec_directory() {
-    let f = random_kernels(&tiny(Protocol::Rec), 1, 12);
+    let f = random_kernels(&tiny(Protocol::REC), 1, 12);
     assert!(sum_of(&f, "msgs_inv") > 100, "invalidations cross the links");
     assert!(sum_of(&f, "l1_hits") > 0);
     let mut covered = Covered::default();
@@ -178,13 +173,13 @@ fn random_kernels_on_the_rec_directory() {
 
 #[test]
 fn random_kernels_on_every_other_directory() {
-    for protocol in [Protocol::Baseline, Protocol::Baseline2x, Protocol::HmgEntry, Protocol::Ideal] {
+    for protocol in [Protocol::BASELINE, Protocol::BASELINE_2X, Protocol::HMG_ENTRY, Protocol::IDEAL] {
         let f = random_kernels(&tiny(protocol), 2, 6);
         assert!(sum_of(&f, "msgs_inv") > 0, "{protocol:?}: invalidations cross the links");
         // Only group Invs drop lines that were not written.
         let (wrong, all) = (sum_of(&f, "l2_inv_false_positive"), sum_of(&f, "l2_inv_hit_write"));
         assert!(
-            wrong <= all && (wrong > 0) == (protocol == Protocol::HmgEntry),
+            wrong <= all && (wrong > 0) == (protocol == Protocol::HMG_ENTRY),
             "{protocol:?}: {wrong} of {all}"
         );
     }
@@ -192,7 +187,7 @@ fn random_kernels_on_every_other_directory() {
 
 #[test]
 fn random_kernels_without_copies_in_the_l2() {
-    for protocol in [Protocol::L1Only, Protocol::NoRemoteCaching] {
+    for protocol in [Protocol::L1_ONLY, Protocol::NO_REMOTE_CACHING] {
         let f = random_kernels(&tiny(protocol), 3, 6);
         assert_eq!(sum_of(&f, "msgs_inv"), 0, "{protocol:?}: nothing to invalidate");
     }
@@ -201,7 +196,7 @@ fn random_kernels_without_copies_in_the_l2() {
 #[test]
 fn random_kernels_over_several_links() {
     for links in [2, 6] {
-        let f = random_kernels(&FabricParams { links, ..tiny(Protocol::Rec) }, 4, 6);
+        let f = random_kernels(&FabricParams { links, ..tiny(Protocol::REC) }, 4, 6);
         let of_link = |k: u32, probe: &str| -> u64 {
             let unit = format!("link_tx{k}");
             f.sim.probes().filter(|p| p.unit.ends_with(&unit) && p.name == probe).map(|p| p.count).sum()

@@ -27,9 +27,9 @@ fn hits(protocol: Protocol, l2_latency: u32) -> [u64; 2] {
 
 #[test]
 fn every_bank_on_the_way_takes_its_time() {
-    let alone = hits(Protocol::Rec, 3);
+    let alone = hits(Protocol::REC, 3);
     for latency in [6, 30] {
         let waits = u64::from(latency - 3);
-        assert_eq!(hits(Protocol::Rec, latency), [alone[0] + waits, alone[1] + 2 * waits], "{latency}");
+        assert_eq!(hits(Protocol::REC, latency), [alone[0] + waits, alone[1] + 2 * waits], "{latency}");
     }
 }

@@ -72,7 +72,7 @@ fn observed_write(p: &FabricParams, design: &Arc<Design>, delay: u64) -> Option<
 /// The new value may be read before the directory has dealt with the write; the reader's release must cover it all the same.
 #[test]
 fn a_release_covers_a_write_that_was_only_read() {
-    let p = busy_directory(Protocol::Rec);
+    let p = busy_directory(Protocol::REC);
     let design = Fabric::design(&p);
     let outcomes: Vec<Option<u8>> =
         (0..40).step_by(2).map(|delay| observed_write(&p, &design, delay)).collect();

@@ -113,7 +113,7 @@ const OF_COPIES: [&str; 2] = ["rec.race.stale_read_between_acquires", "rec.race.
 
 #[test]
 fn rec_under_traffic() {
-    let covered = protocol(Protocol::Rec);
+    let covered = protocol(Protocol::REC);
     covered.publish("rec_under_traffic");
     covered.assert_hit(&OF_COPIES);
     covered.assert_hit(&[
@@ -139,43 +139,43 @@ fn of_modules(protocol: Protocol) -> Covered {
 
 #[test]
 fn hmg_under_traffic() {
-    of_modules(Protocol::Hmg).publish("hmg_under_traffic");
+    of_modules(Protocol::HMG).publish("hmg_under_traffic");
 }
 
 #[test]
 fn hmg_rec_under_traffic() {
-    of_modules(Protocol::HmgRec).publish("hmg_rec_under_traffic");
+    of_modules(Protocol::HMG_REC).publish("hmg_rec_under_traffic");
 }
 
 #[test]
 fn nhcc_over_modules_under_traffic() {
-    of_modules(Protocol::Nhcc).publish("nhcc_over_modules_under_traffic");
+    of_modules(Protocol::NHCC).publish("nhcc_over_modules_under_traffic");
 }
 
 #[test]
 fn gpu_vi_under_traffic() {
-    of_modules(Protocol::GpuVi).publish("gpu_vi_under_traffic");
+    of_modules(Protocol::GPU_VI).publish("gpu_vi_under_traffic");
 }
 
 #[test]
 fn sw_flat_under_traffic() {
-    of_modules(Protocol::SwFlat).publish("sw_flat_under_traffic");
+    of_modules(Protocol::SW_FLAT).publish("sw_flat_under_traffic");
 }
 
 #[test]
 fn sw_hierarchical_under_traffic() {
-    of_modules(Protocol::SwHierarchical).publish("sw_hierarchical_under_traffic");
+    of_modules(Protocol::SW_HIERARCHICAL).publish("sw_hierarchical_under_traffic");
 }
 
 #[test]
 fn no_remote_caching_over_modules_under_traffic() {
-    of_modules(Protocol::NoRemoteCaching).publish("no_remote_caching_over_modules_under_traffic");
+    of_modules(Protocol::NO_REMOTE_CACHING).publish("no_remote_caching_over_modules_under_traffic");
 }
 
 #[test]
 fn eight_gpus_under_traffic() {
     let mut covered = Covered::default();
-    run(&mut covered, &eight(Protocol::Rec), 5_000, 1, |seed| scattered(seed, 8, 40));
+    run(&mut covered, &eight(Protocol::REC), 5_000, 1, |seed| scattered(seed, 8, 40));
     covered.publish("eight_gpus_under_traffic");
     covered.assert_hit(&["rec.race.inv_fence_waits_other_links"]);
 }
@@ -183,7 +183,7 @@ fn eight_gpus_under_traffic() {
 /// Invs that are older than what they meet.
 #[test]
 fn late_invalidations_cost_a_miss_and_no_more() {
-    let p = FabricParams { l2_sets: 2, l2_ways: 4, ..congested(Protocol::Rec) };
+    let p = FabricParams { l2_sets: 2, l2_ways: 4, ..congested(Protocol::REC) };
     let design = Fabric::design(&p);
     let mut covered = Covered::default();
     for seed in 1..=3 {
@@ -196,26 +196,26 @@ fn late_invalidations_cost_a_miss_and_no_more() {
 
 #[test]
 fn baseline_under_traffic() {
-    let covered = protocol(Protocol::Baseline);
+    let covered = protocol(Protocol::BASELINE);
     covered.publish("baseline_under_traffic");
     covered.assert_hit(&OF_COPIES);
 }
 
 #[test]
 fn baseline_2x_under_traffic() {
-    protocol(Protocol::Baseline2x).publish("baseline_2x_under_traffic");
+    protocol(Protocol::BASELINE_2X).publish("baseline_2x_under_traffic");
 }
 
 #[test]
 fn hmg_entry_under_traffic() {
-    let covered = protocol(Protocol::HmgEntry);
+    let covered = protocol(Protocol::HMG_ENTRY);
     covered.publish("hmg_entry_under_traffic");
     covered.assert_hit(&["rec.race.group_inv_four_lookups", "rec.race.group_inv_other_line_hit"]);
 }
 
 #[test]
 fn ideal_under_traffic() {
-    let covered = protocol(Protocol::Ideal);
+    let covered = protocol(Protocol::IDEAL);
     covered.publish("ideal_under_traffic");
     covered.assert_hit(&OF_COPIES);
     covered.assert_hit(&["rec.race.home_victim_keeps_directory"]);
@@ -223,14 +223,14 @@ fn ideal_under_traffic() {
 
 #[test]
 fn l1_only_under_traffic() {
-    let covered = protocol(Protocol::L1Only);
+    let covered = protocol(Protocol::L1_ONLY);
     covered.publish("l1_only_under_traffic");
     covered.assert_hit(&["rec.race.remote_load_bypasses"]);
 }
 
 #[test]
 fn no_remote_caching_under_traffic() {
-    let covered = protocol(Protocol::NoRemoteCaching);
+    let covered = protocol(Protocol::NO_REMOTE_CACHING);
     covered.publish("no_remote_caching_under_traffic");
     covered.assert_hit(&["rec.race.remote_load_bypasses"]);
 }

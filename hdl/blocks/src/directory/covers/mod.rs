@@ -4,7 +4,8 @@ mod hier;
 
 use super::evb::{Evb, Pending};
 use super::index::positions;
-use super::params::{DirKind, DirParams, Policy};
+use super::operations::DirAct;
+use super::params::{DirParams, Policy};
 use super::recv::{Recv, RecvState, Told};
 use super::types::{Lookup, Plan, Stage2, Stalls};
 use super::write_inv::{WriteInv, WriteInvState};
@@ -107,7 +108,7 @@ fn operations(v: &View) {
 fn atomics(v: &View) {
     let p = v.p;
     let atom = v.hit_set() & v.op(DirOp::AtomRem);
-    if p.kind == DirKind::Group4 {
+    if p.kind.does(DirAct::KeepRequester) {
         race("group_atom_retains", atom & v.was_sharer(), "a group atomic by a sharer keeps it recorded");
         race("group_atom_empties", atom & v.plan.freed, "a group atomic by no sharer empties the entry");
     } else {

@@ -51,7 +51,7 @@ mod marks;
 
 use crate::common::sys::{module_sys_from, module_sys_params, sys_tag};
 use crate::msg::*;
-use crate::registry::{BlockError, ParamInfo, ParamSet};
+use crate::registry::{BlockError, ParamInfo, ParamSet, elaborated};
 use lane::{Offer, lane, offer, send};
 use marks::{Marker, flat, planes};
 use weft_rtl::prelude::*;
@@ -340,5 +340,5 @@ pub fn build_egress(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     let Ends { sys, home, links, planes, far } = ends_from(p)?;
     let slices = p.within("slices", 1, 256)? as u32;
     let params = EgressParams { sys, home, links, slices, planes, far };
-    super::elaborated("inv-egress", inv_egress(&params))
+    elaborated("inv-egress", inv_egress(&params))
 }

@@ -36,7 +36,7 @@ pub mod table;
 use super::ports::{part_in, part_out};
 use crate::common::sys::{sys_from, sys_params, sys_tag};
 use crate::msg::*;
-use crate::registry::{BlockError, ParamInfo, ParamSet};
+use crate::registry::{BlockError, ParamInfo, ParamSet, elaborated};
 use table::{FenceEvent, machine, table};
 use weft_rtl::prelude::*;
 
@@ -469,5 +469,5 @@ pub fn build_fence(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
         "off" => false,
         _ => return Err(p.illegal("flush", "it is not known")),
     };
-    super::elaborated("fence-unit", fence_unit(&FenceParams { sys, home, flush, early: fault(p)? }))
+    elaborated("fence-unit", fence_unit(&FenceParams { sys, home, flush, early: fault(p)? }))
 }

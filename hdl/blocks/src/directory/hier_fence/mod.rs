@@ -110,7 +110,7 @@ pub mod table;
 use super::fence::{EARLY, fault, fault_info};
 use crate::common::sys::{module_sys_from, module_sys_params, sys_tag};
 use crate::msg::*;
-use crate::registry::{BlockError, ParamInfo, ParamSet};
+use crate::registry::{BlockError, ParamInfo, ParamSet, elaborated};
 use acks::Acks;
 use asks::requests;
 use incoming::{Incoming, incoming};
@@ -399,5 +399,5 @@ pub fn build_hier_fence(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
         return Err(p.illegal("marks", "serials are numbered in bits"));
     }
     let params = HierFenceParams { sys, home, scheme, marks, early: fault(p)? };
-    super::elaborated("hier-fence-unit", hier_fence_unit(&params))
+    elaborated("hier-fence-unit", hier_fence_unit(&params))
 }

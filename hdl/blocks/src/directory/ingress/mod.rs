@@ -48,7 +48,7 @@ use super::egress::{Ends, FarReach, egress_params, ends_from, ends_problem, plan
 use crate::common::arbiter::RoundRobin;
 use crate::common::sys::sys_tag;
 use crate::msg::*;
-use crate::registry::{BlockError, ParamInfo, ParamSet};
+use crate::registry::{BlockError, ParamInfo, ParamSet, elaborated};
 use acks::{Owed, acknowledge};
 use marks::{announce, collect};
 use weft_rtl::prelude::*;
@@ -307,5 +307,5 @@ pub fn ingress_params() -> Vec<ParamInfo> {
 pub fn build_ingress(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     let Ends { sys, home, links, planes, far } = ends_from(p)?;
     let acks = p.within("acks", 0, 1)? == 1;
-    super::elaborated("inv-ingress", inv_ingress(&IngressParams { sys, home, links, planes, far, acks }))
+    elaborated("inv-ingress", inv_ingress(&IngressParams { sys, home, links, planes, far, acks }))
 }

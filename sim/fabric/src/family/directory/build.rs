@@ -32,7 +32,7 @@ impl DirectoryKeys {
     }
 
     /// The hardware: everything between compute units and DRAM.
-    pub(super) fn params(&self, common: &Common) -> FabricParams {
+    pub(crate) fn params(&self, common: &Common) -> FabricParams {
         FabricParams {
             sys: self.sys(common),
             protocol: self.protocol,

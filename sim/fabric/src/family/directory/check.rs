@@ -1,6 +1,6 @@
 //! What several keys of the family must be together. The directory's rules are those of its own parameters, told with the configuration's keys.
 
-use super::{DirectoryKeys, Protocol};
+use super::DirectoryKeys;
 use crate::config::{Common, ConfigError, FabricConfig, Place, size};
 use crate::cu::Model;
 
@@ -62,8 +62,8 @@ impl Checked<'_> {
 
     fn check_address(&self) -> Result<(), ConfigError> {
         // The directories of rec.md tell at most 16 nodes apart.
-        let of_rec = self.keys.protocol.dir_kind().is_some_and(|kind| !kind.modules());
-        let wide = !of_rec && (self.keys.protocol == Protocol::Nhcc || self.params().planes());
+        let directory = self.keys.protocol.directory();
+        let wide = directory.map_or_else(|| self.params().planes(), DirKind::modules);
         let most = if wide { 64 } else { 16 };
         let problem = format!(
             "{} GPUs of {} GPMs make {} nodes",
@@ -140,7 +140,7 @@ impl Checked<'_> {
             }
         }
         // Protocols without a directory are held to the rules of one that goes with their nodes, so that a sweep over protocols cannot fail half-way.
-        let kind = if self.common.gpms > 1 { DirKind::Nhcc } else { DirKind::Perline };
+        let kind = if self.common.gpms > 1 { DirKind::NHCC } else { DirKind::PERLINE };
         let published = DirParams::published(kind, &self.keys.sys(self.common), 0);
         let baseline = DirParams {
             group: self.keys.group,
@@ -154,7 +154,7 @@ impl Checked<'_> {
         slice.validate().or_else(|e| {
             let legal = match e.key {
                 "entries" => "banks * ways * c * 2^k with c odd and at most 15, within the address".into(),
-                "inv_rate" if slice.kind.acked() => {
+                "inv_rate" if slice.kind.acked => {
                     format!("1 with protocol {}", self.keys.protocol.name())
                 }
                 key => self.alone(key),

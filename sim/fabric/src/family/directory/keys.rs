@@ -10,11 +10,11 @@ keys! {
     /// Keys of the directory family beside the common ones (rec.md sections 2 and 9, hmg.md section 9); the default is the published REC system.
     DirectoryKeys {
         System {
-            protocol: Protocol = Protocol::Rec, "", OneOf(Protocol::NAMES), "what keeps the GPUs' copies coherent";
+            protocol: Protocol = Protocol::REC, "", OneOf(Protocol::NAMES), "what keeps the GPUs' copies coherent";
         }
         Coherence {
             range: u32 = 1024, "bytes", Power(128, 8 * K), "range that one directory entry of protocols rec and hmg-rec covers, 2 to 64 lines";
-            group: u32 = 4, "lines", Power(1, 8), "lines that one directory entry of protocols nhcc, hmg and gpu-vi covers";
+            group: u32 = 4, "lines", Power(1, 8), "lines that one directory entry covers with protocols whose entries are of groups, as nhcc and hmg";
             entries: u32 = 8192, "entries", Within(1, 64 * M), "directory entries per GPU, banks * ways * sets; baseline-2x has twice as many";
             ways: u32 = 8, "ways", Within(1, 128), "ways of the directory";
             downgrade: bool = false, "", Switch, "protocols hmg and hmg-rec: an L2 tells the next home when its last clean line of a group (with hmg-rec: a clean line) is evicted, so that no Inv is sent for it";

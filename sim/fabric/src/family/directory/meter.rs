@@ -169,16 +169,16 @@ mod tests {
     #[test]
     fn a_load_is_cold_once_in_each_l2_on_its_way() {
         // Line 5 is at home in node 0. Node 3's GPU home for it is node 2.
-        let mut seen = meter(Protocol::Hmg);
+        let mut seen = meter(Protocol::HMG);
         assert_eq!([load(&mut seen, 3, 5), load(&mut seen, 3, 5)], [3, 3]);
         assert_eq!([load(&mut seen, 2, 5), load(&mut seen, 0, 5), load(&mut seen, 1, 5)], [3, 3, 4]);
-        let mut flat = meter(Protocol::Nhcc);
+        let mut flat = meter(Protocol::NHCC);
         assert_eq!([load(&mut flat, 3, 5), load(&mut flat, 2, 5)], [2, 3]);
     }
 
     #[test]
     fn a_store_can_miss_at_home_only() {
-        let mut seen = meter(Protocol::Hmg);
+        let mut seen = meter(Protocol::HMG);
         CuObserver::store(&mut seen, &who(3), 5, 1, &[0; 16], 0);
         assert_eq!(seen.cold, 1);
         assert_eq!(load(&mut seen, 3, 5), 3, "the load finds nothing in the L2s of its own GPU");
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_release_of_gpu_scope_is_told_from_others_and_its_atomics_by_the_home_of_their_line() {
-        let mut seen = meter(Protocol::Hmg);
+        let mut seen = meter(Protocol::HMG);
         // Nodes 0 and 1 are of GPU 0. An atomic of node 1, of this scope, on a line that is at home in another node.
         let atomic = |seen: &mut DirectoryMeter, home: u64, scope, done| {
             let line = home << (seen.params.sys.home_shift - seen.params.sys.line.trailing_zeros());
@@ -205,20 +205,20 @@ mod tests {
         seen.node_fence(70, 1, false, 1, false);
         let times = seen.releases.times();
         assert_eq!((times.count, times.cycles, times.atomics), (1, 50, 30));
-        let mut again = meter(Protocol::Hmg);
+        let mut again = meter(Protocol::HMG);
         assert!(again.resume(&seen.save()));
         assert_eq!(again.releases, seen.releases);
     }
 
     #[test]
     fn a_saved_meter_goes_on() {
-        let mut seen = meter(Protocol::Hmg);
+        let mut seen = meter(Protocol::HMG);
         load(&mut seen, 3, 5);
-        let mut again = meter(Protocol::Hmg);
+        let mut again = meter(Protocol::HMG);
         assert!(again.resume(&seen.save()));
         assert_eq!(load(&mut again, 3, 5), 3);
         assert_eq!(again.save(), seen.save());
-        let mut other = DirectoryMeter::new(&FabricParams::scaled(Protocol::Rec), 1.0);
+        let mut other = DirectoryMeter::new(&FabricParams::scaled(Protocol::REC), 1.0);
         other.touched.pop();
         assert!(!other.resume(&seen.save()), "of another fabric");
     }

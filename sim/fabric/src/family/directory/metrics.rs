@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn occupancy_is_a_mean_of_all_looks() {
-        let meter = DirectoryMeter::new(&FabricParams::scaled(Protocol::Rec), 1.0);
+        let meter = DirectoryMeter::new(&FabricParams::scaled(Protocol::REC), 1.0);
         let counters = BTreeMap::new();
         let checked = [("checks", 2), ("entries", 1024)];
         let seen = Seen { cycles: 1, counters: &counters, served: [0; 8], checked: &checked };

@@ -19,7 +19,7 @@ mod values;
 
 pub use keys::DirectoryKeys;
 pub use values::{Acquire, DirPolicy, Fence, L2Policy};
-pub use weft_blocks::fabric::Protocol;
+pub use weft_blocks::directory::protocols::{ALL as PROTOCOLS, Protocol};
 
 use super::{Family, FamilyKeys, FigureInfo, Figures, Hardware};
 use crate::config::{ConfigError, FabricConfig};

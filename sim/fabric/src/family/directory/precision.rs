@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use weft_blocks::cache::l2::{Caching, L2Params};
-use weft_blocks::fabric::{FabricParams, Protocol};
+use weft_blocks::fabric::FabricParams;
 use weft_blocks::msg::Sys;
 use weft_engine::{Design, Sim};
 
@@ -95,7 +95,8 @@ type Masks<'a> = HashMap<(u32, u64), &'a [u64]>;
 /// Where everything is; found once.
 #[derive(Debug)]
 struct Map {
-    protocol: Protocol,
+    /// An unbounded directory outside of the hardware, as of protocol `ideal`.
+    ideal: bool,
     line: u64,
     home_shift: u32,
     /// Lines of a group.
@@ -141,7 +142,7 @@ impl Precision {
             }
         }
         let map = Map {
-            protocol: params.protocol,
+            ideal: params.protocol.ideal(),
             line: u64::from(sys.line),
             home_shift: sys.home_shift - sys.line.trailing_zeros(),
             group: params.lines_of_group(),
@@ -341,27 +342,27 @@ impl Map {
             return self.misplaced(copy);
         }
         let entry = entries.get(&(home, copy.line >> self.slices.first().map_or(0, |s| s.p.lines_log2())));
-        let known = match (self.slices.is_empty(), self.protocol) {
+        let known = match (self.slices.is_empty(), self.ideal) {
             (false, _) => entry.map_or(0, |EntryAt { slice, set, way }| {
                 let slice = &self.slices[*slice];
                 slice.sharers(slice.entry(sim, *set, *way), copy.line)
             }),
             // What waits before a directory outside of the hardware is not seen here.
-            (true, Protocol::Ideal) if !rests => return None,
-            (true, Protocol::Ideal) => beside.ideal?(home, self.banks[copy.bank].number, copy.line),
-            (true, _) => 0,
+            (true, true) if !rests => return None,
+            (true, true) => beside.ideal?(home, self.banks[copy.bank].number, copy.line),
+            (true, false) => 0,
         };
         if known >> gpu & 1 == 1 {
             return None;
         }
-        let how = match (entry, self.protocol) {
+        let how = match (entry, self.ideal) {
             (Some(EntryAt { slice, set, way }), _) => {
                 let path = &self.slices[*slice].path;
                 format!("its entry in {path} set {set} way {way} lists gpus {}", list(known))
             }
             (None, _) if !self.slices.is_empty() => "no entry covers it".to_string(),
-            (None, Protocol::Ideal) => format!("its directory lists gpus {}", list(known)),
-            (None, _) => "this protocol keeps no copies in other GPUs' L2s".to_string(),
+            (None, true) => format!("its directory lists gpus {}", list(known)),
+            (None, false) => "this protocol keeps no copies in other GPUs' L2s".to_string(),
         };
         let sh = (copy.line >> self.home_shift) as u32;
         Some(format!(

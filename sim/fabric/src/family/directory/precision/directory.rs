@@ -87,7 +87,7 @@ impl Slice {
             s2_evict: reg("s2_evict")?,
             s2_victim_slots: reg("s2_victim_slots")?,
             s2_victim_base: reg("s2_victim_base")?,
-            untold: if p.kind.acked() { None } else { Some(Untold::find(finder, unit)?) },
+            untold: if p.kind.acked { None } else { Some(Untold::find(finder, unit)?) },
             path,
             p,
         })

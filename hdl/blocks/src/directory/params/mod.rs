@@ -1,63 +1,12 @@
 //! Parameters of a directory slice (rec.md and hmg.md, sections 2 and 3): legal ranges, derived widths.
 
+mod kind;
+
+pub(super) use kind::camel;
+pub use kind::{Covers, DirKind, Layout, Sharers};
+
 use crate::msg::Sys;
 use weft_rtl::bv::bits_for;
-
-/// Entry layout (rec.md section 3, hmg.md section 3) and what it tracks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum DirKind {
-    /// One line per entry (`baseline-directory`, the specification's `dir_perline`).
-    Perline,
-    /// One sharer vector per aligned four lines (`group-directory`, `dir_group4`).
-    Group4,
-    /// One entry per aligned range with exact sharers per line (`rec-directory`, `rec_dir`).
-    Rec,
-    /// One sharer vector per aligned group of lines over all other nodes of a flat system (`nhcc-directory`).
-    Nhcc,
-    /// One sharer vector per aligned group of lines over the other GPMs of the GPU and the other GPUs (`hmg-directory`).
-    Hmg,
-    /// One entry per aligned range, exact sharers per line among the other GPMs of the GPU and the other GPUs (`hmg-rec-directory`, rec.md section 8.1).
-    HmgRec,
-    /// As [`DirKind::Nhcc`], with acknowledged Invs: a store is complete when no other copy is left (`gpu-vi-directory`, hmg.md section 8).
-    GpuVi,
-}
-
-impl DirKind {
-    /// An entry covers a range, with sharers of their own for each of its lines: REC's layout and transitions.
-    pub fn ranges(self) -> bool {
-        matches!(self, DirKind::Rec | DirKind::HmgRec)
-    }
-
-    /// The nodes may be GPMs: a directory of hmg.md's systems.
-    pub fn modules(self) -> bool {
-        self.two_level() || self.flat_modules()
-    }
-
-    /// Every other node, whatever its GPU, is a sharer of its own.
-    pub fn flat_modules(self) -> bool {
-        matches!(self, DirKind::Nhcc | DirKind::GpuVi)
-    }
-
-    /// Invs are acknowledged, and a store waits for that.
-    pub fn acked(self) -> bool {
-        self == DirKind::GpuVi
-    }
-
-    /// Other GPUs are sharers as a whole, and Invs received at a GPU home are passed on.
-    pub fn two_level(self) -> bool {
-        matches!(self, DirKind::Hmg | DirKind::HmgRec)
-    }
-
-    /// An entry has one vector for a group of lines whose number is a parameter.
-    pub fn groups(self) -> bool {
-        self.modules() && !self.ranges()
-    }
-
-    /// Atomics count as stores, so that who asks for one is recorded (hmg.md section 4); with the others it is not (rec.md section 4).
-    pub fn records_atomics(self) -> bool {
-        self.groups()
-    }
-}
 
 /// Replacement policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -88,7 +37,7 @@ pub struct DirParams {
     pub home: u32,
     /// Bytes of a range (kinds with ranges only): a power of two, 2 to 64 lines.
     pub range: u32,
-    /// Lines that share an entry (NHCC, HMG and GPU-VI only): 1, 2, 4 or 8.
+    /// Lines that share an entry (kinds with groups only): 1, 2, 4 or 8.
     pub group: u32,
     /// The slice understands [`crate::msg::DirOp::Downgrade`] (kinds with GPMs only, without acknowledged Invs).
     pub downgrade: bool,
@@ -118,24 +67,15 @@ pub struct DirParamError {
     pub problem: String,
 }
 
-/// Entries, ways and policy as published (or decided, where a paper is silent).
-pub(super) fn published_size(kind: DirKind) -> (u32, u32, Policy) {
-    match kind {
-        DirKind::Perline | DirKind::Group4 => (8192, 8, Policy::Fifo),
-        DirKind::Rec | DirKind::HmgRec => (8192, 8, Policy::Lru),
-        DirKind::Nhcc | DirKind::Hmg | DirKind::GpuVi => (12288, 12, Policy::Lru),
-    }
-}
-
 fn ensure(ok: bool, key: &'static str, problem: impl FnOnce() -> String) -> Result<(), DirParamError> {
     if ok { Ok(()) } else { Err(DirParamError { key, problem: problem() }) }
 }
 
 impl DirParams {
-    /// The published directory of a kind: 8192 entries in 8 ways, ranges of 1 KB, LRU for ranges and FIFO for the others, an eviction buffer of 4; for
-    /// NHCC, HMG and GPU-VI 12288 entries in 12 ways, groups of 4 lines, LRU; no downgrade; 32 groups whose Invs are awaited.
+    /// The published directory of a kind: entries, ways and policy of its [`Layout`]; ranges of 1 KB, groups of 4 lines, an eviction buffer of 4; no
+    /// downgrade; 32 groups whose Invs are awaited.
     pub fn published(kind: DirKind, sys: &Sys, home: u32) -> DirParams {
-        let (entries, ways, policy) = published_size(kind);
+        let (entries, ways, policy) = kind.published;
         DirParams {
             kind,
             sys: sys.clone(),
@@ -222,7 +162,7 @@ impl DirParams {
         let depth = self.evb_depth;
         ensure((1..=8).contains(&depth), "evb_depth", || format!("{depth} lies outside 1..8"))?;
         ensure([1, 2, 4].contains(&self.inv_rate), "inv_rate", || "it is not 1, 2 or 4".into())?;
-        if self.kind.acked() { self.validate_acked() } else { Ok(()) }
+        if self.kind.acked { self.validate_acked() } else { Ok(()) }
     }
 
     fn validate_acked(&self) -> Result<(), DirParamError> {
@@ -256,10 +196,10 @@ impl DirParams {
 
     /// S, sharers that a slot can record: all nodes but the home; in two levels all GPMs of the GPU but the home, and all GPUs but its own.
     pub fn sharers(&self) -> u32 {
-        match self.kind {
-            kind if kind.flat_modules() => self.sys.gpus * self.sys.gpms - 1,
-            kind if kind.two_level() => self.sys.gpms + self.sys.gpus - 2,
-            _ => self.sys.nodes() - 1,
+        match self.kind.sharers {
+            Sharers::Nodes => self.sys.gpus * self.sys.gpms - 1,
+            Sharers::TwoLevel => self.sys.gpms + self.sys.gpus - 2,
+            Sharers::Gpus => self.sys.nodes() - 1,
         }
     }
 
@@ -298,11 +238,10 @@ impl DirParams {
 
     /// log2 of the lines that one entry covers (G / L).
     pub fn lines_log2(&self) -> u32 {
-        match self.kind {
-            DirKind::Perline => 0,
-            DirKind::Group4 => 2,
-            DirKind::Rec | DirKind::HmgRec => self.range.trailing_zeros() - self.sys.line.trailing_zeros(),
-            DirKind::Nhcc | DirKind::Hmg | DirKind::GpuVi => self.group.trailing_zeros(),
+        match self.kind.covers {
+            Covers::Lines(lines) => lines.trailing_zeros(),
+            Covers::Range => self.range.trailing_zeros() - self.sys.line.trailing_zeros(),
+            Covers::Group => self.group.trailing_zeros(),
         }
     }
 
@@ -444,14 +383,12 @@ impl DirParams {
 
     /// Module name, unique per parameters that change the hardware.
     pub fn module_name(&self) -> String {
+        let of = self.kind.info.name.replace('-', "_");
         let kind = match self.kind {
-            DirKind::Perline => "baseline_directory".to_string(),
-            DirKind::Group4 => "group_directory".to_string(),
-            DirKind::Rec => format!("rec_directory_r{}", self.range),
-            DirKind::Nhcc => format!("nhcc_directory_{}", self.modules_tag()),
-            DirKind::Hmg => format!("hmg_directory_{}", self.modules_tag()),
-            DirKind::HmgRec => format!("hmg_rec_directory_{}", self.modules_tag()),
-            DirKind::GpuVi => format!("gpu_vi_directory_{}_a{}", self.modules_tag(), self.pending),
+            kind if kind.acked => format!("{of}_{}_a{}", self.modules_tag(), self.pending),
+            kind if kind.modules() => format!("{of}_{}", self.modules_tag()),
+            kind if kind.ranges() => format!("{of}_r{}", self.range),
+            _ => of,
         };
         let (policy, tag) = (format!("{:?}", self.policy), format!("{:?}", self.tag_style));
         format!(

@@ -1,6 +1,6 @@
 //! Races of the directory whose Invs are acknowledged, and of what acknowledges them (GPU-VI, hmg.md section 8).
 
-use super::{Race, race};
+use crate::golden::races::{Race, race};
 
 const DIR: &str = "gpu-vi-directory";
 

@@ -1,6 +1,6 @@
 //! Transition table of the directory of GPU-VI (hmg.md section 8), typed from the specification as data.
 
-use super::dir_table::DirOp;
+use crate::golden::dir_table::DirOp;
 
 /// What an operation finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,12 +8,26 @@
 //! - Invs leave in the order of the operations that cause them;
 //! - a store with Invs is answered after the last acknowledgement, all other operations in the order in which they are performed.
 
+mod races;
+pub mod table;
+
+use super::Part;
 use super::dir_table::DirOp;
 use super::params::{DirParams, ParamError, Policy};
 use super::slice::{Request, Response};
-use super::vi_table::{ViAction, ViState, lookup};
 use super::{GpuMask, Inv, InvCause, gpus_of, only};
 use std::collections::{BTreeMap, VecDeque};
+use table::{ACKS, VI, ViAction, ViState, lookup};
+
+/// Rows and races of the block.
+pub const PART: Part =
+    Part { block: "gpu-vi-directory", page: "hmg.md", section: "8", rows, races: races::ACKS };
+
+fn rows() -> Vec<(&'static str, String)> {
+    let operations =
+        VI.iter().map(|row| (row.id, format!("{:?} of s in {:?}: {}.", row.op, row.state, row.text)));
+    operations.chain(ACKS.iter().map(|(id, text)| (*id, (*text).to_string()))).collect()
+}
 
 /// Operations that may wait.
 pub const QUEUE: usize = 8;

@@ -1,8 +1,8 @@
 //! The pending table of `gpu-vi-directory`: the groups whose Invs are awaited, W and E, and the queue of operations that wait for them.
 
-use super::super::index::base_of;
-use super::super::params::DirParams;
 use super::table::{ViAckAct, ViRow, acknowledgements};
+use crate::directory::index::base_of;
+use crate::directory::params::DirParams;
 use crate::msg::{DirOp, DirReq, DirRsp};
 use weft_rtl::prelude::*;
 

@@ -1,9 +1,9 @@
 //! Observers of `gpu-vi-directory`: races, assertions, counters. No hardware.
 
-use super::super::index::*;
-use super::super::types::{Lookup, Plan};
 use super::pending::{Acked, WAIT_DEPTH};
 use super::{Choice, Stops, Vi};
+use crate::directory::index::*;
+use crate::directory::types::{Lookup, Plan};
 use crate::msg::DirOp;
 use weft_rtl::prelude::*;
 

@@ -15,7 +15,7 @@
 //! | `inv` | out | line, dest, cause, grp | to the egress, in the order of operations |
 //! | `ack` | in | an end of the RSP network: the line in the lowest bits of `data` | one of each destination of each Inv; always taken |
 //!
-//! Entry, addresses, lookup and replacement are those of [`super::slice`], and so is the entry's size: the entry itself is I or V. W(count) is a row of the
+//! Entry, addresses, lookup and replacement are those of [`crate::directory::slice`], and so is the entry's size: the entry itself is I or V. W(count) is a row of the
 //! *pending table*. When a store makes an entry W, what it is to be afterwards is written into the entry at once - V with the writer, or I after a store of the
 //! home - and the row keeps everybody off the group until the count is 0; nothing is left to be written then. A way whose entry is in W is passed over
 //! when a victim is chosen.
@@ -46,25 +46,69 @@
 //!
 //! # Picture
 //!
-#![doc = include_str!("../../../pictures/gpu-vi-directory.svg")]
+#![doc = include_str!("../../../../pictures/gpu-vi-directory.svg")]
 
 mod covers;
 mod pending;
 pub mod table;
 
-use super::evb::Victim;
-use super::index::*;
-use super::inv_ack::ack_in;
-use super::lookup::*;
-use super::params::DirParams;
-use super::recv::next_set;
-use super::stage2::{DirState, stage2, write_back};
-use super::types::{Lookup, Plan, Source, Stage2};
+use super::{Features, Protocol};
 use crate::common::fifo::Fifo;
+use crate::directory::evb::Victim;
+use crate::directory::index::*;
+use crate::directory::inv_ack::ack_in;
+use crate::directory::keys::dir_param_infos;
+use crate::directory::lookup::*;
+use crate::directory::params::{Covers, DirKind, DirParams, Layout, Policy, Sharers};
+use crate::directory::recv::next_set;
+use crate::directory::slice;
+use crate::directory::stage2::{DirState, stage2, write_back};
+use crate::directory::types::{Lookup, Plan, Source, Stage2};
 use crate::msg::{Cause, DirInv, DirOp, DirReq, DirRsp};
+use crate::registry::BlockInfo;
 use pending::{Awaited, Pending, WAIT_DEPTH, WaitQueue};
 use table::{ViAct, ViFound, ViGroup, ViRow, machine, operations};
 use weft_rtl::prelude::*;
+
+static LAYOUT: Layout = Layout {
+    name: "gpu_vi",
+    table: "gpu_vi_table",
+    info: BlockInfo {
+        name: "gpu-vi-directory",
+        about: "directory slice of a flat multi-GPU system whose Invs are acknowledged: a store waits until no other copy is left",
+        params: || dir_param_infos(DirKind::GPU_VI),
+        build: |p| slice::build(DirKind::GPU_VI, p),
+    },
+    sharers: Sharers::Nodes,
+    covers: Covers::Group,
+    acked: true,
+    operations: &[],
+    published: (12288, 12, Policy::Lru),
+    slice: describe,
+    sets: [
+        "gpus=2 gpms=1 entries=2 ways=1 group=1 pending=2",
+        "gpus=2 gpms=3 home=5 entries=8 ways=4 group=8 evb_depth=1 pending=3",
+        "gpus=3 gpms=2 home=1 entries=12 ways=2 group=2 line=64 tag_style=minimal banks=2 policy=fifo pending=4",
+    ],
+};
+
+impl DirKind {
+    /// As [`DirKind::NHCC`], with acknowledged Invs: a store is complete when no other copy is left (`gpu-vi-directory`, hmg.md section 8).
+    pub const GPU_VI: DirKind = DirKind::of(&LAYOUT);
+}
+
+struct GpuVi;
+
+impl Features for GpuVi {
+    fn directory(&self) -> Option<DirKind> {
+        Some(DirKind::GPU_VI)
+    }
+}
+
+impl Protocol {
+    /// GPU-VI: as NHCC with acknowledged invalidations; a store is complete when no other copy is left (hmg.md section 8).
+    pub const GPU_VI: Protocol = Protocol::new("gpu-vi", &GpuVi);
+}
 
 /// What a slice holds, and its channels.
 struct Vi<'a> {
@@ -111,7 +155,7 @@ struct Choice {
     pub skips: Bool,
 }
 
-pub(super) fn describe(p: &DirParams) {
+fn describe(p: &DirParams) {
     param("pending", p.pending);
     let d = Vi::new(p);
     let (valid, req) = (d.s1_valid.get(), d.s1.get());
