@@ -3,7 +3,7 @@
 use crate::program::{refusal, refused, stdout, weft};
 use serde_json::Value;
 use std::path::Path;
-use weft_testbench::tools::Tool;
+use weft_tools::external::Tool;
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");

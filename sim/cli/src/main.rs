@@ -24,7 +24,7 @@
 //! | read what a run has recorded of its messages, rows and races | [`weft_events`](../weft_events/index.html): the file format, and what a log tells of a line; [`weft_rtl::signal::about`](../weft_rtl/signal/fn.about.html) says which line a row is about |
 //! | write a file from a command | [`weft_output`](../weft_output/index.html): devices, links, full disks and signals are thought of there |
 //! | add a program or a graph format | [`weft_workload`](../weft_workload/index.html) |
-//! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks; [`weft_states`](../weft_states/index.html): every state of an abstract protocol; [`weft_judge`](../weft_judge/index.html): recorded executions ([`weft_recording`](../weft_recording/index.html)) judged by axioms; [`weft_litmus`](../weft_litmus/index.html) and [`weft_conformance`](../weft_conformance/index.html): memory models, and whether fabrics keep them |
+//! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_tools/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks; [`weft_states`](../weft_states/index.html): every state of an abstract protocol; [`weft_judge`](../weft_judge/index.html): recorded executions ([`weft_recording`](../weft_recording/index.html)) judged by axioms; [`weft_litmus`](../weft_litmus/index.html) and [`weft_conformance`](../weft_conformance/index.html): memory models, and whether fabrics keep them |
 //! | put a block on an FPGA board and talk to it | [`weft_host`](../weft_host/index.html), `scripts/fpga` |
 //! | use a block in a rust-hdl design | [weft-rust-hdl](../weft_rust_hdl/index.html) |
 //!
@@ -42,7 +42,7 @@
 //!    ([`weft_fabric::check`](../weft_fabric/check/index.html)).
 //! 6. At the end the result in the simulated memory is compared with the host's: `verified: true`. Counters and configuration go to the report.
 //!
-//! `weft export`, `area` and `cosim` start from the same modules: [`weft_rtl::verilog`](../weft_rtl/verilog/index.html), [`weft_rtl::area`](../weft_rtl/area/index.html), [`weft_testbench::cosim`](../weft_testbench/cosim/index.html).
+//! `weft export`, `area` and `cosim` start from the same modules: [`weft_rtl::verilog`](../weft_rtl/verilog/index.html), [`weft_rtl::area`](../weft_rtl/area/index.html), [`weft_tools::cosim`](../weft_tools/cosim/index.html).
 //!
 //! # Exit status
 //!

@@ -335,7 +335,7 @@ pub fn note_covers(sim: &Sim, seed: u64) {
             *counts.entry(probe.name.to_string()).or_default() += probe.count;
         }
     }
-    if let Err((path, cause)) = weft_hits::note(&test, seed, &counts) {
+    if let Err((path, cause)) = weft_ledger::note(&test, seed, &counts) {
         panic!("{}: {cause}", path.display());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The tables' own independent counterparts are the golden models of `testbench/mgcc`; this is the list of what must be seen. `ledger_lists.rs` compares it with the cover points of the hardware.
 
-use crate::ledger::{Entry, EntryKind};
+use weft_ledger::{Entry, EntryKind};
 
 /// A line per entry: block, identifier, text.
 const LIST: &str = include_str!("mgcc.txt");

@@ -3,7 +3,7 @@
 //! The tables' own independent counterparts are the golden models of `testbench/spandex`; this is the list of what must be seen. `ledger_lists.rs` compares it with the cover points of the hardware.
 
 use super::mgcc::listed;
-use crate::ledger::Entry;
+use weft_ledger::Entry;
 
 /// A line per entry: block, identifier, text.
 const LIST: &str = include_str!("spandex.txt");

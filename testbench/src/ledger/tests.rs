@@ -2,6 +2,7 @@
 
 use super::*;
 use std::collections::BTreeSet;
+use weft_ledger::Tally;
 
 fn ids_page() -> String {
     let mut text = String::from(
@@ -9,7 +10,7 @@ fn ids_page() -> String {
          Written by the test `the_published_list_is_current` from the golden tables; renew it with `WEFT_BLESS=1`.\n\
          A block's cover points carry these names. `fabric` entries are marked by scoreboards.\n",
     );
-    let ledger = Ledger::default();
+    let ledger = super::ledger();
     for block in ledger.blocks() {
         text += &format!("\n## {block}\n\n| id | kind | source | text |\n| --- | --- | --- | --- |\n");
         // By name: in which order hardware declares its observers is no matter of this list.
@@ -72,7 +73,7 @@ fn identifiers_are_unique_and_sources_are_sections() {
 
 #[test]
 fn smallest_seed_wins_and_counts_add_up() {
-    let mut ledger = Ledger::default();
+    let mut ledger = super::ledger();
     let id = "rec.RD_REM.base_miss";
     ledger.hit(id, 3, 9, "b").unwrap();
     ledger.hit(id, 0, 1, "nothing happened").unwrap();
@@ -86,7 +87,7 @@ fn smallest_seed_wins_and_counts_add_up() {
 
 #[test]
 fn unknown_identifiers_are_refused_with_their_place() {
-    let error = Ledger::default().hit("rec.NOPE", 1, 1, "t").unwrap_err().to_string();
+    let error = ledger().hit("rec.NOPE", 1, 1, "t").unwrap_err().to_string();
     assert_eq!(
         error,
         "test t: 'rec.NOPE' is no ledger entry: use an identifier from testbench/src/golden/IDS.md"
@@ -105,7 +106,7 @@ fn files_merge_in_any_number() {
         write_hits(&sub, "one", &[hit("fence.IDLE.release", 2, 5), hit("l2home.F.AtomReq", 1, 5)]).unwrap();
     write_hits(&sub, "two::deep", &[hit("fence.IDLE.release", 1, 3)]).unwrap();
     std::fs::write(sub.join("notes.txt"), "not a ledger").unwrap();
-    let mut ledger = Ledger::default();
+    let mut ledger = super::ledger();
     ledger.merge_dir(&sub).unwrap();
     let tally = ledger.tally("fence.IDLE.release").unwrap();
     assert_eq!((tally.count, tally.smallest.clone()), (3, Some((3, "a test::x".into()))));
@@ -122,12 +123,12 @@ fn broken_files_name_file_and_line() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.jsonl");
     std::fs::write(&path, "\n{\"id\":\"rec.NOPE\",\"count\":1,\"seed\":1,\"test\":\"t\"}\n").unwrap();
-    let unknown = Ledger::default().merge_dir(dir.path()).unwrap_err().to_string();
+    let unknown = ledger().merge_dir(dir.path()).unwrap_err().to_string();
     assert!(unknown.contains("x.jsonl:2: 'rec.NOPE' is no ledger entry"), "{unknown}");
     std::fs::write(&path, "{\"id\":1}\n").unwrap();
-    let bad = Ledger::default().merge_dir(dir.path()).unwrap_err().to_string();
+    let bad = ledger().merge_dir(dir.path()).unwrap_err().to_string();
     assert!(bad.contains("x.jsonl:1: not a ledger line"), "{bad}");
-    let absent = Ledger::default().merge_dir(&dir.path().join("none")).unwrap_err().to_string();
+    let absent = ledger().merge_dir(&dir.path().join("none")).unwrap_err().to_string();
     assert!(absent.contains("filled by running the tests"), "{absent}");
 }
 

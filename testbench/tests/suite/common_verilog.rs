@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use weft_rtl::verilog::emit;
-use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_lint};
+use weft_tools::external::{iverilog_lint, verilator_lint, yosys_lint};
 
 fn clean(block: &str, params: &[(&str, &str)]) {
     let given: BTreeMap<String, String> =

@@ -17,8 +17,8 @@ use weft_rtl::area::area;
 use weft_rtl::ir::Module;
 use weft_rtl::prelude::*;
 use weft_rtl::verilog::emit;
-use weft_testbench::cosim::{CosimOptions, Recording, Traffic, With, cosim};
-use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
+use weft_tools::cosim::{CosimOptions, Recording, Traffic, With, cosim};
+use weft_tools::external::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` and `cosim_program.rs` show that they do not among neighbours that keep it.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use weft_fabric::config::FabricConfig;
-use weft_testbench::cosim::{CosimOptions, With, cosim_recorded, record_program};
+use weft_tools::cosim::{CosimOptions, With, cosim_recorded, record_program};
 use weft_workload::Program;
 
 const TSM: &[&str] =

@@ -14,7 +14,7 @@ use weft_blocks::common::mshr::{MshrParams, mshr_file};
 use weft_blocks::msg::Sys;
 use weft_engine::{Design, Options, Sim};
 use weft_rtl::ir::Module;
-use weft_testbench::cosim::{CosimOptions, Recorder, Recording, With, Xorshift, cosim_recorded};
+use weft_tools::cosim::{CosimOptions, Recorder, Recording, With, Xorshift, cosim_recorded};
 
 fn sys(gpus: u32, mshrs: u32) -> Sys {
     Sys {

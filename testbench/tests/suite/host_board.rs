@@ -5,8 +5,8 @@ use crate::host_bench;
 use host_bench::*;
 use weft_host::board::Board;
 use weft_host::{Link, with_uart};
-use weft_testbench::host::{BoardWire, messages};
-use weft_testbench::tools::{verilator_lint, yosys_lint};
+use weft_tools::external::{verilator_lint, yosys_lint};
+use weft_tools::host::{BoardWire, messages};
 
 const CLOCKS_PER_BIT: u64 = 4;
 

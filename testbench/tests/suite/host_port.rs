@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weft_host::{HostError, Interface, Kind, Link, LinkError, Received, hosted};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::Module;
-use weft_testbench::host::{EngineWire, messages};
+use weft_tools::host::{EngineWire, messages};
 
 fn link(module: &Arc<Module>) -> Link<EngineWire> {
     let (hosted, interface) = hosted(module).expect("a port");

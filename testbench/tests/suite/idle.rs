@@ -1,6 +1,6 @@
 //! Cost grows with activity, not with size.
 
-use weft_testbench::idle::idle_cost;
+use weft_tools::idle::idle_cost;
 
 /// Twice the idle CUs add units, of which none is clocked once it has fallen asleep, so a cycle clocks as many units as before. Counted,
 /// not timed, so that other work on the machine does not matter; `weft bench idle` measures the time.

@@ -7,7 +7,7 @@ use weft_rtl::area::area;
 use weft_rtl::ir::Module;
 use weft_rtl::prelude::Bits;
 use weft_srsp::mesh::{Grid, mesh};
-use weft_testbench::synth::{CellCount, SynthTarget, synthesise};
+use weft_tools::synth::{CellCount, SynthTarget, synthesise};
 
 /// Parameters of every small scoped cache.
 const SMALL: [(&str, &str); 4] = [("cus", "4"), ("banks", "1"), ("addr_bits", "32"), ("ways", "2")];

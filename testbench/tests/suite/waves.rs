@@ -8,7 +8,7 @@ use weft_engine::wave::{Trace, save_path};
 use weft_engine::{Design, Options, Sim};
 use weft_rtl::bv::Bv;
 use weft_rtl::netlist::NetOp;
-use weft_testbench::cosim::{Port, Recording, Traffic};
+use weft_tools::cosim::{Port, Recording, Traffic};
 
 /// Cycles of a run.
 const CYCLES: u64 = 1000;

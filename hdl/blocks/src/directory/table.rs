@@ -16,7 +16,7 @@ pub type DirTable = Transitions<(Event, Found), Found, DirAct>;
 pub fn table(kind: DirKind, downgrade: bool) -> DirTable {
     assert!(!kind.operations.is_empty(), "{kind:?} has tables of its own");
     let (miss, hit) = if kind.ranges() { ("base_miss", "hit_slot_set") } else { ("miss", "hit") };
-    let mut table = DirTable::new(kind.table, &format!("{}.", kind.name), &["op", "found"]);
+    let mut table = DirTable::new(kind.table, format!("{}.", kind.name), &["op", "found"]);
     let mut add = |event: Event, found: Found, name: &str, actions: Actions| {
         let id = format!("{}.{name}", event.label());
         table.row(Some(&id), (&[event], &[found]), next(kind, found, actions), actions, words(actions));

@@ -16,8 +16,8 @@ use weft_blocks::fabric::{ClosedParams, closed_fabric};
 use weft_engine::{BackendKind, Options};
 use weft_fabric::config::FabricConfig;
 use weft_rtl::ir::Module;
-use weft_testbench::cosim::{BenchError, BenchOptions, BenchResult, EngineBench, Ports, VerilatorBench};
-use weft_testbench::tools::rust_hdl_peer;
+use weft_tools::cosim::{BenchError, BenchOptions, BenchResult, EngineBench, Ports, VerilatorBench};
+use weft_tools::external::rust_hdl_peer;
 
 /// Low bits of a line number that vary in the traffic of a block, so that lines meet again: twice the ranges that the published
 /// directory can hold.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use weft_rtl::ir::Module;
-use weft_testbench::cosim::{CosimError, CosimOptions, Traffic, With, cosim, cosim_recorded};
+use weft_tools::cosim::{CosimError, CosimOptions, Traffic, With, cosim, cosim_recorded};
 
 /// The name that stands for all blocks.
 const ALL: &str = "all";
@@ -66,8 +66,8 @@ enum Other {
 }
 
 impl Other {
-    fn of_campaign(self) -> weft_testbench::campaign::Other {
-        use weft_testbench::campaign::Other as Same;
+    fn of_campaign(self) -> weft_tools::campaign::Other {
+        use weft_tools::campaign::Other as Same;
         match self {
             Other::Verilator => Same::Verilator,
             Other::Iverilog => Same::Iverilog,

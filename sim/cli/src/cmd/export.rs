@@ -12,7 +12,7 @@ use weft_host::{Interface, hosted, with_uart};
 use weft_output::{Output, OutputError, Staged};
 use weft_rtl::ir::Module;
 use weft_rtl::verilog::{VerilogFile, emit, file_list};
-use weft_testbench::cosim::{Recording, Traffic, export_testbench};
+use weft_tools::cosim::{Recording, Traffic, export_testbench};
 
 /// Arguments of `weft export`.
 #[derive(clap::Args)]

@@ -12,7 +12,7 @@ use weft_host::link::Serial;
 use weft_host::{Entry, Interface, Kind, Link, Received, Wire, hosted};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::{Leaf, LeafType};
-use weft_testbench::host::EngineWire;
+use weft_tools::host::EngineWire;
 
 /// Arguments of `weft host`.
 #[derive(clap::Args)]

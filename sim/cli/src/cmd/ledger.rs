@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome, say};
 use std::path::PathBuf;
-use weft_testbench::ledger::Ledger;
+use weft_testbench::ledger::ledger;
 
 /// Arguments of `weft ledger`.
 #[derive(clap::Args)]
@@ -22,7 +22,7 @@ pub struct Args {
 /// # Errors
 /// An unknown block or unreadable ledger files; with `--check` entries never hit.
 pub fn run(args: &Args) -> Outcome {
-    let mut ledger = Ledger::default();
+    let mut ledger = ledger();
     if let Some(block) = &args.block
         && !ledger.blocks().contains(&block.as_str())
     {

@@ -7,7 +7,7 @@ use weft_blocks::msg::Sys;
 use weft_engine::design::{Design, Options};
 use weft_engine::{InPort, OutPort, Sim};
 use weft_rtl::ir::{Module, ProbeKind};
-use weft_testbench::ledger::{self, Ledger};
+use weft_testbench::ledger::{self, ledger};
 
 /// A fresh simulation of a block.
 pub fn sim(module: &Arc<Module>) -> Sim {
@@ -105,7 +105,7 @@ pub fn add(into: &mut BTreeMap<String, (u64, u64)>, from: BTreeMap<String, u64>,
 
 /// Writes hits for the ledger and checks that each is known to it.
 pub fn publish(test: &str, hits: &BTreeMap<String, (u64, u64)>) {
-    let mut ledger = Ledger::default();
+    let mut ledger = ledger();
     for (id, (count, seed)) in hits {
         ledger.hit(id, *count, *seed, test).unwrap();
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use weft_host::{Interface, Kind, Received};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::Module;
-use weft_testbench::cosim::Xorshift;
-use weft_testbench::host::Bare;
+use weft_tools::cosim::Xorshift;
+use weft_tools::host::Bare;
 
 /// Cycles without a message after which a block is at rest: longer than a small directory clears itself.
 pub const QUIET: u64 = 200;

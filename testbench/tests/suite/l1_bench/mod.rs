@@ -10,7 +10,7 @@ use weft_blocks::cache::l1::L1Params;
 use weft_engine::{Design, Options, Sim};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::Module;
-use weft_testbench::cosim::Recorder;
+use weft_tools::cosim::Recorder;
 
 /// Kind of run.
 #[derive(Clone, Copy, Default)]

@@ -20,10 +20,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use weft_blocks::cache::l2::{Caching, L2Params, l2_bank};
 use weft_engine::{Design, Options, Sim};
 use weft_rtl::ir::ProbeKind;
-use weft_testbench::cosim::Recorder;
 use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::order::BankOrder;
-use weft_testbench::ledger::{self, Ledger};
+use weft_testbench::ledger::{self, ledger};
+use weft_tools::cosim::Recorder;
 
 /// Bank number of all lines of the test.
 const BANK: u64 = 2;
@@ -35,7 +35,7 @@ pub struct Seen(BTreeMap<String, (u64, u64)>);
 impl Seen {
     /// Everything that the ledger wants of the bank and `of` names was hit; writes the ledger.
     pub fn assert_all(&self, test: &str, of: impl Fn(&str) -> bool) {
-        let ledger = Ledger::default();
+        let ledger = ledger();
         let missing: Vec<&str> = ledger
             .entries()
             .iter()

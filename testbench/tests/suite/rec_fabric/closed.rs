@@ -4,7 +4,7 @@ use crate::rec_fabric::tiny;
 use weft_blocks::fabric::{ClosedParams, Protocol, closed_fabric};
 use weft_engine::{Design, Options, Sim};
 use weft_rtl::verilog::emit;
-use weft_testbench::tools::{iverilog_lint, verilator_lint};
+use weft_tools::external::{iverilog_lint, verilator_lint};
 
 fn small(protocol: Protocol) -> ClosedParams {
     let mut p = ClosedParams { fabric: tiny(protocol), active: 1, ..ClosedParams::bench() };

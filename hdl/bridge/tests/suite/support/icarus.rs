@@ -1,7 +1,7 @@
 //! The exported Verilog of a rust-hdl design under Icarus.
 
 use std::fmt::Write;
-use weft_testbench::tools::{Tool, run};
+use weft_tools::external::{Tool, run};
 
 /// Cycles at the start in which nothing is compared: before the first clock edge in reset Icarus knows no register's value.
 pub const UNKNOWN: usize = 1;

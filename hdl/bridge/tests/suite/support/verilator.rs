@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::process::Command;
-use weft_testbench::tools::{VerilatorBuild, run};
+use weft_tools::external::{VerilatorBuild, run};
 
 /// Names and widths, at most 64, of the inputs besides `clock`, and of the outputs.
 pub type Ports<'a> = (&'a [(&'a str, u32)], &'a [(&'a str, u32)]);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use weft_rtl::area::{Area, MemoryArea, area};
 use weft_rtl::ir::Module;
 use weft_rtl::sram::{SramEstimate, estimate, total};
-use weft_testbench::route::{DEVICE, Routed, route};
-use weft_testbench::synth::{CellCount, SynthTarget, synthesise};
+use weft_tools::route::{DEVICE, Routed, route};
+use weft_tools::synth::{CellCount, SynthTarget, synthesise};
 
 /// What to synthesise for.
 #[derive(Clone, Copy, clap::ValueEnum)]

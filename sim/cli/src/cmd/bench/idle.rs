@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome, say};
 use serde_json::json;
-use weft_testbench::idle::{IdleCost, idle_cost};
+use weft_tools::idle::{IdleCost, idle_cost};
 
 /// Arguments of `weft bench idle`.
 #[derive(clap::Args)]

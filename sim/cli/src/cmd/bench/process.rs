@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-use weft_testbench::cpu::children_seconds;
+use weft_tools::cpu::children_seconds;
 
 /// A command that has ended well.
 pub struct Ended {

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome, say};
 use anyhow::anyhow;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use weft_testbench::cpu::median;
+use weft_tools::cpu::median;
 
 /// Arguments of `weft bench program`.
 #[derive(clap::Args)]

@@ -3,8 +3,8 @@
 use crate::failure::{Failure, Outcome, say};
 use serde_json::{Value, json};
 use weft_rtl::ir::Module;
-use weft_testbench::cosim::{BenchOptions, BenchResult};
-use weft_testbench::cpu::median;
+use weft_tools::cosim::{BenchOptions, BenchResult};
+use weft_tools::cpu::median;
 
 /// One simulator's figures; `None` where there is none to tell.
 pub struct Peer {

@@ -3,7 +3,7 @@
 use super::Args;
 use crate::failure::{Failure, Outcome, say};
 use std::time::{Duration, Instant};
-use weft_testbench::campaign::{CampaignError, Job, Passed, compare_one, jobs};
+use weft_tools::campaign::{CampaignError, Job, Passed, compare_one, jobs};
 
 /// Runs the comparisons that have not passed before; a disagreement does not end the campaign.
 ///

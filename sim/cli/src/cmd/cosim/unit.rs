@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use weft_fabric::config::FabricConfig;
 use weft_rtl::ir::Module;
-use weft_testbench::cosim::{RecordError, Recording, record_program};
+use weft_tools::cosim::{RecordError, Recording, record_program};
 
 /// The unit's module and its ports in at most so many cycles.
 pub(super) fn record(args: &Args, path: &str, cycles: u64) -> Result<(Arc<Module>, Recording), Failure> {

@@ -8,8 +8,8 @@
 //! Every path of the block then begins and ends at a register, as between blocks of a fabric, and is counted; the paths along the chains are shorter than any of a block. The chains' registers are not
 //! counted to the block, whose cells [`crate::synth`] counts by itself.
 
+use crate::external::{Tool, ToolError, run, yosys};
 use crate::synth::{SynthError, sources};
-use crate::tools::{Tool, ToolError, run, yosys};
 use serde::Serialize;
 use std::fmt::Write;
 use std::fs;

@@ -1,6 +1,6 @@
 //! A board's top module under Verilator, with a serial line on its pins.
 
-use crate::tools::{ToolError, VerilatorBuild};
+use crate::external::{ToolError, VerilatorBuild};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;

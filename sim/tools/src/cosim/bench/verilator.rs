@@ -5,7 +5,7 @@ use super::super::random::Xorshift;
 use super::super::verilator::{assign, build, member, words};
 use super::super::{RESET_CYCLES, make_folder, write_file, write_files};
 use super::{BenchError, BenchOptions, BenchResult, PER_DRAW, TABLE, Tables};
-use crate::tools::run;
+use crate::external::run;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,7 +3,7 @@
 use super::ports::Port;
 use super::record::Recording;
 use super::{RESET_CYCLES, write_file};
-use crate::tools::{ToolError, VerilatorBuild, run};
+use crate::external::{ToolError, VerilatorBuild, run};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ pub use random::Xorshift;
 pub use record::{RecordError, Recorder, Recording};
 pub use stimulus::Traffic;
 
-use crate::tools::ToolError;
+use crate::external::ToolError;
 use std::fmt;
 use std::fs;
 use std::io;

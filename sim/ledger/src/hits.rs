@@ -1,6 +1,4 @@
-//! What tests and runs have hit of the race ledger: JSON lines, one file per test and process, in a folder that the ledger collects.
-//!
-//! A crate of its own, so that benches can note their hits without everything that the ledger itself needs.
+//! What tests and runs have hit: JSON lines, one file per test and process, in a folder that the ledger collects.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -93,7 +91,7 @@ mod tests {
 
     #[test]
     fn hits_of_a_test_add_up_in_one_file() {
-        let dir = std::env::temp_dir().join(format!("weft-hits-{}", std::process::id()));
+        let dir = std::env::temp_dir().join(format!("weft-ledger-{}", std::process::id()));
         // The only test of this program, so nobody else reads the variable meanwhile.
         unsafe { std::env::set_var("WEFT_LEDGER_DIR", &dir) };
         let counts = |a: u64, b: u64| [("x.a".to_string(), a), ("x.b".to_string(), b)].into();

@@ -4,7 +4,7 @@ use super::{ToolError, run};
 use std::path::Path;
 use std::process::Command;
 
-/// Builds (the first time: some two minutes) and runs the rust-hdl directory of `testbench/peers/rust-hdl` for a number
+/// Builds (the first time: some two minutes) and runs the rust-hdl directory of `sim/tools/peers/rust-hdl` for a number
 /// of cycles. The result is one line of JSON: `name`, `cycles`, `hits`, `evictions`, `wall_seconds`,
 /// `cycles_per_second`.
 ///

@@ -13,7 +13,7 @@ pub use verilator::VerilatorBench;
 use super::ports::Ports;
 use super::random::Xorshift;
 use crate::cpu::median;
-use crate::tools::ToolError;
+use crate::external::ToolError;
 use serde::Serialize;
 use std::path::PathBuf;
 use weft_engine::{EngineError, Options};

@@ -1,6 +1,6 @@
 //! Cell counts of a module after synthesis with Yosys.
 
-use crate::tools::{ToolError, yosys};
+use crate::external::{ToolError, yosys};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;

@@ -3,7 +3,7 @@
 use super::ports::Port;
 use super::record::Recording;
 use super::{Memories, RESET_CYCLES, write_files};
-use crate::tools::{Tool, ToolError, run};
+use crate::external::{Tool, ToolError, run};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

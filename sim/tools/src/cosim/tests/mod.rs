@@ -1,5 +1,5 @@
 use super::*;
-use crate::tools::{iverilog_lint, verilator_lint, yosys, yosys_lint};
+use crate::external::{iverilog_lint, verilator_lint, yosys, yosys_lint};
 use weft_rtl::prelude::*;
 
 mod circuits;
@@ -278,7 +278,7 @@ fn verilator_runs_the_exported_testbench_of_a_design_with_children() {
     write_files(folder.path(), &emit(&module)).unwrap();
     write_files(folder.path(), &export_testbench(&module, &run)).unwrap();
     let top = format!("tb_{}", module.name);
-    let mut build = crate::tools::Tool::Verilator.command().unwrap();
+    let mut build = crate::external::Tool::Verilator.command().unwrap();
     build.current_dir(folder.path()).args([
         "--binary",
         "--timing",
@@ -294,11 +294,11 @@ fn verilator_runs_the_exported_testbench_of_a_design_with_children() {
         &top,
     ]);
     let names = emit(&module).into_iter().map(|f| f.name);
-    crate::tools::run(build.args(names).arg(format!("{top}.v"))).unwrap();
+    crate::external::run(build.args(names).arg(format!("{top}.v"))).unwrap();
     let mut simulation = std::process::Command::new(folder.path().join(format!("obj_dir/V{top}")));
     simulation.current_dir(folder.path());
     let mut said = || {
-        let output = crate::tools::run(&mut simulation).unwrap();
+        let output = crate::external::run(&mut simulation).unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     assert!(said().contains("PASS 300 cycles"));
