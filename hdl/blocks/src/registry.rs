@@ -189,10 +189,10 @@ impl BlockInfo {
     }
 }
 
-/// A module, or what is wrong with the description of its block.
+/// What was made of a block's description, or what is wrong with it.
 ///
 /// # Errors
 /// A mistake in the description.
-pub fn elaborated(block: &str, module: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
-    module.map_err(|errors| BlockError::Elab { block: block.to_string(), errors })
+pub fn elaborated<T>(block: &str, made: Result<T, ElabErrors>) -> Result<T, BlockError> {
+    made.map_err(|errors| BlockError::Elab { block: block.to_string(), errors })
 }

@@ -7,7 +7,7 @@ use crate::common::dram_stub::{DramStubParams, dram_stub};
 use crate::common::traffic_gen::{TrafficParams, traffic_gen};
 use crate::directory::protocols::Protocol;
 use crate::msg::*;
-use crate::registry::BlockError;
+use crate::registry::{BlockError, elaborated};
 use weft_rtl::prelude::*;
 
 /// A closed fabric.
@@ -53,11 +53,8 @@ pub fn closed_fabric(p: &ClosedParams) -> Result<Arc<Module>, BlockError> {
     }
     let s = &p.fabric.sys;
     let parts = Parts::new(&p.fabric)?;
-    let part = |block: &str, made: Result<Arc<Module>, ElabErrors>| {
-        made.map_err(|errors| BlockError::Elab { block: block.into(), errors })
-    };
-    let traffic = part("traffic-gen", traffic_gen(s, p.traffic))?;
-    let dram = part("dram-stub", dram_stub(s, p.dram))?;
+    let traffic = elaborated("traffic-gen", traffic_gen(s, p.traffic))?;
+    let dram = elaborated("dram-stub", dram_stub(s, p.dram))?;
     let t = p.traffic;
     let name = format!(
         "closed_fabric_{}_o{}_s{}_w{}_x{}_i{}_r{}_t{}_d{}_a{}",

@@ -35,7 +35,7 @@ use crate::directory::fence::{FenceParams, fence_unit};
 use crate::directory::hier_fence::{FenceScheme, HierFenceParams, hier_fence_unit};
 use crate::directory::ingress::{IngressParams, inv_ingress};
 use crate::msg::*;
-use crate::registry::BlockError;
+use crate::registry::{BlockError, elaborated};
 use weft_rtl::prelude::*;
 
 /// The modules that know their node.
@@ -45,10 +45,6 @@ struct Homed {
     egress: Arc<Module>,
     ingress: Arc<Module>,
     fence: Arc<Module>,
-}
-
-pub(super) fn part<T>(block: &str, made: Result<T, ElabErrors>) -> Result<T, BlockError> {
-    made.map_err(|errors| BlockError::Elab { block: block.into(), errors })
 }
 
 impl Homed {
@@ -71,11 +67,11 @@ impl Homed {
             None => fence_unit(&FenceParams { sys: sys(), home, flush: p.release_l2_flush, early }),
         };
         Ok(Homed {
-            bank: part("l2-bank", l2_bank(&p.l2(home)))?,
-            dir: p.dir(home).map(|d| part("directory", directory(&d))).transpose()?,
-            egress: part("inv-egress", inv_egress(&egress))?,
-            ingress: part("inv-ingress", inv_ingress(&ingress))?,
-            fence: part("fence-unit", fence)?,
+            bank: elaborated("l2-bank", l2_bank(&p.l2(home)))?,
+            dir: p.dir(home).map(|d| elaborated("directory", directory(&d))).transpose()?,
+            egress: elaborated("inv-egress", inv_egress(&egress))?,
+            ingress: elaborated("inv-ingress", inv_ingress(&ingress))?,
+            fence: elaborated("fence-unit", fence)?,
         })
     }
 }

@@ -1,6 +1,5 @@
 //! Crossbars between the banks, the fence unit and the links of a node.
 
-use super::gpu::part;
 use super::params::FabricParams;
 use crate::cache::l1::l1_cache;
 use crate::common::crossbar::crossbar;
@@ -8,7 +7,7 @@ use crate::common::delay_queue::delay_queue;
 use crate::common::switch::LinkEnds;
 use crate::common::sys::sys_tag;
 use crate::msg::*;
-use crate::registry::BlockError;
+use crate::registry::{BlockError, elaborated};
 use weft_rtl::prelude::*;
 
 /// The modules that are the same in every node.
@@ -79,7 +78,7 @@ impl Shared {
         let bank_to_l1 = crossbar::<L1Rsp>(&name("bank_to_l1"), banks, s.l1s, s, |m| m.l1);
         let joins = |what: &str, inputs: u32| {
             let made = crossbar::<ReqMsg>(&name(what), inputs, 1, s, |_| lit(0, 1));
-            p.hier_banks().then(|| part(what, made)).transpose()
+            p.hier_banks().then(|| elaborated(what, made)).transpose()
         };
         let (split, ins) = if p.hier_banks() { ("plane_split", 1) } else { ("req_split", p.node_links()) };
         let req_split =
@@ -98,19 +97,19 @@ impl Shared {
         let rsp_split = crossbar::<RspMsg>(&name(split), p.node_links(), outs, s, to_slice);
         let waits = |cycles: u32| -> Result<_, BlockError> {
             let name = |what: &str| format!("{what}_wait{cycles}_{tag}");
-            let local = part("delay-queue", delay_queue::<L1Req>(&name("local"), cycles, s))?;
-            Ok([local, part("delay-queue", delay_queue::<ReqMsg>(&name("remote"), cycles, s))?])
+            let local = elaborated("delay-queue", delay_queue::<L1Req>(&name("local"), cycles, s))?;
+            Ok([local, elaborated("delay-queue", delay_queue::<ReqMsg>(&name("remote"), cycles, s))?])
         };
         Ok(Shared {
             l1: l1_cache(&p.l1())?,
-            l1_to_bank: part("l1_to_bank", l1_to_bank)?,
-            bank_to_l1: part("bank_to_l1", bank_to_l1)?,
+            l1_to_bank: elaborated("l1_to_bank", l1_to_bank)?,
+            bank_to_l1: elaborated("bank_to_l1", bank_to_l1)?,
             waits: p.l2_wait().map(waits).transpose()?,
-            req_split: part("req_split", req_split)?,
-            rsp_split: part("rsp_split", rsp_split)?,
+            req_split: elaborated("req_split", req_split)?,
+            rsp_split: elaborated("rsp_split", rsp_split)?,
             plane_merge: joins("plane_merge", banks + 1)?,
             fence_in: joins("fence_in", 2)?,
-            ends: part("link", LinkEnds::new(s, p.node_link()))?,
+            ends: elaborated("link", LinkEnds::new(s, p.node_link()))?,
         })
     }
 }
@@ -125,7 +124,7 @@ impl Merges {
         let name = |what: &str| format!("{what}_{tag}");
         let req = crossbar::<ReqMsg>(&name("req_merge"), s.banks + 1, links, s, |m| link_of(m.line, links));
         let rsp = crossbar::<RspMsg>(&name("rsp_merge"), s.banks + 1, links, s, |m| link_of(m.id, links));
-        let merges = Merges { req: Some(part("req_merge", req)?), rsp: part("rsp_merge", rsp)? };
+        let merges = Merges { req: Some(elaborated("req_merge", req)?), rsp: elaborated("rsp_merge", rsp)? };
         Ok(vec![merges; s.gpus as usize])
     }
 
@@ -135,12 +134,12 @@ impl Merges {
         let name = |what: &str| format!("{what}_gpu{gpu}_{tag}");
         let requests = || {
             let made = crossbar::<ReqMsg>(&name("req_merge"), inputs, 2, s, |m| plane_of(s, gpu, m.dst));
-            part("req_merge", made)
+            elaborated("req_merge", made)
         };
         // The ingress' acknowledgements beside them.
         let (join, answers) = if p.acked() { ("rsp_merge_acks", inputs + 1) } else { ("rsp_merge", inputs) };
         let rsp = crossbar::<RspMsg>(&name(join), answers, 2, s, |m| plane_of(s, gpu, m.dst));
         let req = (!p.hier_banks()).then(requests).transpose()?;
-        Ok(Merges { req, rsp: part("rsp_merge", rsp)? })
+        Ok(Merges { req, rsp: elaborated("rsp_merge", rsp)? })
     }
 }

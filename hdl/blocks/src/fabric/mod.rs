@@ -26,8 +26,8 @@ pub use params::{FabricInject, FabricParams};
 use crate::common::link::{NETWORKS, connect_wire, wire_leaves};
 use crate::common::switch::{LinkEnds, SwitchModules, add_switch};
 use crate::msg::*;
-use crate::registry::BlockError;
-use gpu::{gpu_module, part};
+use crate::registry::{BlockError, elaborated};
+use gpu::gpu_module;
 use merge::{Merges, Shared};
 use ports::*;
 use rayon::prelude::*;
@@ -85,17 +85,18 @@ impl Network {
     fn new(p: &FabricParams, node: &LinkEnds) -> Result<Network, BlockError> {
         let s = &p.sys;
         if s.gpms == 1 {
-            let switch = part("switch", SwitchModules::of_nodes(s, node))?;
+            let switch = elaborated("switch", SwitchModules::of_nodes(s, node))?;
             return Ok(match p.planes() {
                 false => Network::Flat(switch),
                 true => Network::Planes { near: None, gpus: Vec::new(), central: switch },
             });
         }
-        let up = if p.link == p.gpm_link { node.clone() } else { part("link", LinkEnds::new(s, p.link))? };
+        let up =
+            if p.link == p.gpm_link { node.clone() } else { elaborated("link", LinkEnds::new(s, p.link))? };
         let gpus = (0..s.gpus).map(|gpu| SwitchModules::of_gpu(s, gpu, node, &up)).collect();
-        let gpus = part("switch", gpus)?;
-        let central = part("switch", SwitchModules::of_gpus(s, &up))?;
-        let near = part("switch", SwitchModules::of_gpms(s, node))?;
+        let gpus = elaborated("switch", gpus)?;
+        let central = elaborated("switch", SwitchModules::of_gpus(s, &up))?;
+        let near = elaborated("switch", SwitchModules::of_gpms(s, node))?;
         Ok(Network::Planes { near: Some(near), gpus, central })
     }
 

@@ -5,6 +5,7 @@ use super::clock::Clock;
 use super::reply::Replies;
 use super::table::{Answer, Lease, Place, Settle, answers};
 use super::{Core, L1Event, L1Params, MissInfo};
+use crate::bytes;
 use crate::choice::Inject;
 use crate::msg::{TsmOp, UpRsp};
 use crate::time::{Age, age, max};
@@ -103,7 +104,7 @@ impl Filler {
                 from_memory: m.from_memory,
             });
         });
-        super::observe::count_response_bytes(p, arrives, &rsp.msg);
+        count_response_bytes(p, arrives, &rsp.msg);
         let info = misses.info.read(fill.get().entry);
         let age =
             core.clock.as_ref().map(|clock| age(&p.tsm, "dn", valid.get(), fill.get().tag, clock.epoch()));
@@ -371,5 +372,16 @@ impl Filler {
         let behind = clock.tag() - fill.tag;
         let epoch = clock.epoch() - behind.resize(self.p.tsm.epoch_bits());
         Some(cat(&[epoch, bound]).zext(64))
+    }
+}
+
+/// Bytes of the responses taken.
+fn count_response_bytes(p: &L1Params, taken: Bool, m: &UpRsp) {
+    for (name, op, text) in [
+        ("mgcc_l1_dn_bytes_read", TsmOp::Rd, "bytes of RdRsp from the L2"),
+        ("mgcc_l1_dn_bytes_write", TsmOp::Wr, "bytes of WrRsp from the L2"),
+        ("mgcc_l1_dn_bytes_atomic", TsmOp::Amo, "bytes of AmoRsp from the L2"),
+    ] {
+        count_amount(name, taken & m.op.is(op), bytes::up_rsp(&p.tsm, m, p.coherent()), text);
     }
 }

@@ -227,7 +227,7 @@ fn run(core: &Core, inputs: &Inputs, filler: &Filler, replies: &Replies, sweep: 
     stage.check(&plan);
     stage.tell_stall(&plan, turn.get(), s1_valid.get());
     filler.look(core, &found);
-    replies.finish(core, filler);
+    replies.finish(core, filler.answers, || (filler.answer(core), filler.time(core)));
     filler.finish(core, replies);
     sweep.run(core, &stage, filler.looks.get(), (inputs.rolls, responds & filler.is_newer()));
     let s0 = S0 { core, inputs, filler, stage: &stage, sweep };

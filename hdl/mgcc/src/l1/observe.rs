@@ -7,9 +7,8 @@ use super::reply::Replies;
 use super::stage::{Plan, Stage};
 use super::table::{BlockState, Operate, Settle};
 use super::{Core, L1Event, L1Params, Sweep};
-use crate::bytes;
 use crate::choice::{GtscFault, Inject};
-use crate::msg::{TsmOp, UpRsp};
+use crate::msg::TsmOp;
 use weft_blocks::msg::{CuOp, CuReq};
 use weft_rtl::prelude::*;
 
@@ -196,17 +195,6 @@ impl Seen<'_> {
             );
             race("begin_rolls", self.stage.sweeps.get(), "a kernel's begin brings a newer epoch");
         }
-    }
-}
-
-/// Bytes of the responses taken.
-pub(super) fn count_response_bytes(p: &L1Params, taken: Bool, m: &UpRsp) {
-    for (name, op, text) in [
-        ("mgcc_l1_dn_bytes_read", TsmOp::Rd, "bytes of RdRsp from the L2"),
-        ("mgcc_l1_dn_bytes_write", TsmOp::Wr, "bytes of WrRsp from the L2"),
-        ("mgcc_l1_dn_bytes_atomic", TsmOp::Amo, "bytes of AmoRsp from the L2"),
-    ] {
-        count_amount(name, taken & m.op.is(op), bytes::up_rsp(&p.tsm, m, p.coherent()), text);
     }
 }
 

@@ -1,6 +1,5 @@
 //! The answers to the CU: the ring that delays hits, the response under way, the fence.
 
-use super::fill::Filler;
 use super::{Core, L1Params};
 use crate::bytes;
 use crate::choice::Inject;
@@ -157,16 +156,17 @@ impl Replies {
         self.out.free & (!self.ring_here() | self.was_last.get())
     }
 
-    /// Sends this cycle's answer.
-    pub fn finish(&self, core: &Core, filler: &Filler) {
+    /// Sends this cycle's answer. `asks`: a response under way has an answer, and what that is, with its time.
+    pub fn finish(&self, core: &Core, asks: Bool, answer: impl FnOnce() -> (CuRsp, Option<Bits>)) {
         let turn = self.others_turn().named("others_turn");
-        let fill = (filler.answers & turn & !self.fold.get()).named("reply_fill");
+        let fill = (asks & turn & !self.fold.get()).named("reply_fill");
         let other = self.fold.get() | fill;
         let take_ring = (self.ring_here() & self.out.free & !other).named("reply_ring");
         when(self.fold.get(), || self.answer_fence(core));
         when(fill, || {
             self.fill_sent.set(true);
-            self.send(&filler.answer(core), filler.time(core));
+            let (answer, time) = answer();
+            self.send(&answer, time);
         });
         when(take_ring, || self.send(&self.delayed(), self.times.as_ref().map(|t| t.port.lane(0))));
         self.was_last.set(mux(take_ring, bool_lit(true), self.was_last.get() & !other));

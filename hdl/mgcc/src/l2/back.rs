@@ -1,10 +1,11 @@
 //! Stage 1 of `l2-wb`: as that of `mgcc-l2`, but stores stay here as dirty bytes, and what is in the way of a miss is written back first.
 
-use super::back_table::{self, BackDo, BackFill, BackState, Kept, Reply};
+use super::back_table::{self, BackDo, BackState, Kept, Reply};
 use super::clock::Sweep;
 use super::decide::Parts;
+use super::decision::BackDecision;
 use super::flush::Flush;
-use super::lease::{Grant, Leases};
+use super::lease::{Around, Grant, Leases};
 use super::mshr::Match;
 use super::outputs::BackStep;
 use super::tags::Lookup;
@@ -14,58 +15,6 @@ use crate::choice::WrspData;
 use crate::msg::TsmOp;
 use crate::params::LINE;
 use weft_rtl::prelude::*;
-
-/// The decision of stage 1, for observers.
-pub(super) struct BackDecision {
-    pub op: Op,
-    /// A request or a replay.
-    pub asked: Bool,
-    pub fill: Bool,
-    pub flush: Bool,
-    pub look: Lookup,
-    pub found: Match,
-    pub requests: Decoded<BackState, BackDo>,
-    pub fills: Decoded<BackState, BackFill>,
-    /// State that a request sees.
-    seen: Enum<BackState>,
-    /// The answer of memory is that to a write-back.
-    pub written: Bool,
-    /// Who asked first waits in the list.
-    pub quiet: Bool,
-    pub opens: Bool,
-    /// The transaction opened is for dirty bytes that are in the way; or one whose requester waits in the list.
-    pub writes: Bool,
-    pub waits: Bool,
-    /// Way that the operation is about.
-    pub way: Bits,
-    /// Dirty bytes go to memory.
-    pub sends_dirty: Bool,
-    /// A flush drops what it finds.
-    pub drops: Bool,
-}
-
-impl BackDecision {
-    /// A request or replay takes an action.
-    pub fn r(&self, action: BackDo) -> Bool {
-        self.asked & self.requests.does(action)
-    }
-    /// Somebody is answered.
-    pub fn answers(&self) -> Bool {
-        self.r(BackDo::Answer) | (self.fill & !self.written & !self.quiet)
-    }
-    /// It is a request of an L1, not a replay.
-    pub fn first(&self) -> Bool {
-        self.asked & self.op.class.is(Class::Request)
-    }
-    /// It is a replay.
-    pub fn replay(&self) -> Bool {
-        self.asked & self.op.class.is(Class::Replay)
-    }
-    /// A line comes into the way kept for it.
-    pub fn installs(&self) -> Bool {
-        self.fill & self.fills.does(BackFill::Install)
-    }
-}
 
 fn request_state(look: &Lookup, found: &Match, class: Enum<Class>) -> Bits {
     let code = |state: BackState| lit(state.encoding(), 3);
@@ -111,7 +60,8 @@ pub(super) fn connect(
 ) -> (BackDecision, Option<Grant>) {
     let Parts { m, walker, .. } = parts;
     let d = decide(parts, flush, sweep);
-    let grant = leases.zip(parts.clock).map(|(leases, clock)| leases.grant(parts, clock, &d));
+    let around = Around { m: parts.m, tags: parts.tags, known: parts.select.s1_wts.as_ref() };
+    let grant = leases.zip(parts.clock).map(|(leases, clock)| leases.grant(&around, clock, &d));
     change_line(parts, &d, flush);
     change_mshrs(parts, &d, flush);
     let answered = d.r(BackDo::Answer);

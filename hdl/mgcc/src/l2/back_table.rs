@@ -10,6 +10,7 @@
 //! | D | here, with dirty bytes |
 //! | M | a transaction of the line is under way |
 
+use super::params::BackKind;
 use super::table::Request;
 use weft_rtl::prelude::*;
 
@@ -57,31 +58,6 @@ pub enum BackDo {
     Past,
     /// Wait in the line's list.
     Append,
-}
-
-/// Kinds of write-back banks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BackKind {
-    /// `l2-wb`: other GPUs' banks have copies of the same lines.
-    Plain,
-    /// `l2-wb` as its memory's only cache (mgcc.md section 14, MGPU-RDMA).
-    Home,
-    /// `gtsc-l2`.
-    Gtsc,
-}
-
-impl BackKind {
-    fn prefix(self) -> &'static str {
-        match self {
-            BackKind::Plain => "mgcc.wb.",
-            BackKind::Home => "mgcc.home.",
-            BackKind::Gtsc => "gtsc.l2.",
-        }
-    }
-    /// All operations of a line meet in the bank.
-    pub fn orders(self) -> bool {
-        self != BackKind::Plain
-    }
 }
 
 transitions! {

@@ -5,16 +5,25 @@
 //!
 //! Nothing that would give a write a stamp beyond TS_MAX enters stage 1: when some lease has reached TS_MAX the bank waits for the roll that it has asked for before.
 
-use super::back::BackDecision;
 use super::back_table::BackDo;
 use super::clock::Clock;
-use super::decide::Parts;
+use super::decision::BackDecision;
+use super::mshr::Mshrs;
 use super::params::L2Params;
+use super::tags::Tags;
 use super::types::{LineState, Need, Stamps};
 use crate::choice::{GtscFault, Inject};
 use crate::msg::{RollAck, TsmOp};
 use crate::time::max;
 use weft_rtl::prelude::*;
+
+/// What a lease depends on beside the operation.
+pub(super) struct Around<'a> {
+    pub m: &'a Mshrs,
+    pub tags: &'a Tags,
+    /// The version that the requester has, 0 if none.
+    pub known: Option<&'a Reg<Bits>>,
+}
 
 /// The greatest lease given, and the wish for a roll.
 pub(super) struct Leases {
@@ -91,23 +100,23 @@ impl Leases {
     }
 
     /// The requester's time: 0 if it is of an epoch that is over.
-    fn warpts(&self, parts: &Parts, clock: &Clock, d: &BackDecision) -> (Bool, Bits) {
+    fn warpts(&self, around: &Around, clock: &Clock, d: &BackDecision) -> (Bool, Bits) {
         let asked = Need { tag: d.op.req.tag, ts: d.op.req.ts };
-        let need = parts.m.need(d.op.mshr).map_or(asked, |first| mux(d.fill, first, asked));
+        let need = around.m.need(d.op.mshr).map_or(asked, |first| mux(d.fill, first, asked));
         let current = need.tag.eq(clock.tag()).named("s1_current");
         (current, mux(current, need.ts, lit(0, self.p.tsm.ts)).named("s1_warpts"))
     }
 
     /// Grants stage 1's operation its stamps and moves mem_ts.
-    pub fn grant(&self, parts: &Parts, clock: &Clock, d: &BackDecision) -> Grant {
+    pub fn grant(&self, around: &Around, clock: &Clock, d: &BackDecision) -> Grant {
         let zero = lit(0, self.p.tsm.ts);
         let own = d.look.stamps.unwrap_or(Stamps { wts: zero, rts: zero });
-        let (current, warpts) = self.warpts(parts, clock, d);
+        let (current, warpts) = self.warpts(around, clock, d);
         let (leaves, time) = self.drop_blocks(clock, d);
         let base = max(time, lit(1, self.p.tsm.ts)).named("s1_base");
         let here = (d.look.is(LineState::V) | d.look.is(LineState::K)) & d.asked;
         let before = mux(here, own, Stamps { wts: base, rts: base });
-        let op = mux(d.fill, parts.m.info(d.op.mshr).op, d.op.req.op);
+        let op = mux(d.fill, around.m.info(d.op.mshr).op, d.op.req.op);
         let written = max(before.rts + 1, warpts).named("s1_write_ts");
         let write = Stamps { wts: written, rts: self.until(written) };
         let hit = Stamps { wts: before.wts, rts: max(before.rts, self.until(warpts)) };
@@ -118,16 +127,16 @@ impl Leases {
         let waits = d.fill & d.quiet;
         let stamps = mux(waits, Stamps { wts: base, rts: base }, granted);
         self.note_high(clock, d, &stamps);
-        let known = parts.select.s1_wts.as_ref().map_or(zero, |wts| wts.get());
+        let known = around.known.map_or(zero, |wts| wts.get());
         let same = (current & here & known.any() & known.eq(own.wts)).named("s1_same_version");
         let any = self.p.inject == Inject::Gtsc(GtscFault::RenewChanged);
         let renewed = if any { same | (current & here & known.any()) } else { same };
         let reads = op.is(TsmOp::Rd);
         let renews = (d.asked & reads & renewed).named("s1_renews");
-        let partial = mux(d.fill, parts.m.landing[0].lane(0).with_data, !d.op.req.mask.all());
+        let partial = mux(d.fill, around.m.landing[0].lane(0).with_data, !d.op.req.mask.all());
         let stale = known.any() & partial & !same;
         let with_data = mux(reads, !renews, op.is(TsmOp::Amo) | stale).named("s1_with_line");
-        self.keep(parts, d, &stamps);
+        self.keep(around, d, &stamps);
         assert_always(
             "gtsc_l2_fits",
             !(d.answers() & !reads) | !before.rts.all(),
@@ -159,11 +168,11 @@ impl Leases {
         when(past, || clock.raise(stamps.rts));
     }
 
-    fn keep(&self, parts: &Parts, d: &BackDecision, stamps: &Stamps) {
+    fn keep(&self, around: &Around, d: &BackDecision, stamps: &Stamps) {
         let read = d.op.req.op.is(TsmOp::Rd) & d.asked;
         let kept =
             if self.p.inject == Inject::Gtsc(GtscFault::LeaseNotKept) { !read } else { bool_lit(true) };
         let puts = d.installs() | (d.r(BackDo::Answer) & kept);
-        when(puts, || parts.tags.stamp(d.op.set, d.way, *stamps));
+        when(puts, || around.tags.stamp(d.op.set, d.way, *stamps));
     }
 }

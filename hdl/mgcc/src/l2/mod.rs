@@ -43,6 +43,7 @@ pub mod back_table;
 mod clock;
 
 mod decide;
+mod decision;
 mod flush;
 mod lease;
 mod mshr;
@@ -61,7 +62,7 @@ mod types;
 mod walker;
 
 pub(crate) use params::sizes;
-pub use params::{L2Params, Policy};
+pub use params::{BackKind, L2Params, Policy};
 pub use types::LineState;
 
 use crate::msg::UpRsp;

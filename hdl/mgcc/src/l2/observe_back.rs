@@ -1,11 +1,12 @@
 //! Assertions, races and counters of `l2-wb` (mgcc.md section 13).
 
-use super::back::BackDecision;
-use super::back_table::{BackDo, BackKind};
+use super::back_table::BackDo;
 use super::clock::Sweep;
 use super::decide::Parts;
+use super::decision::BackDecision;
 use super::flush::{Flush, FlushState};
 use super::observe_common::{self as common, Basics};
+use super::params::BackKind;
 use super::select::Choice;
 use super::types::LineState;
 use crate::msg::TsmOp;

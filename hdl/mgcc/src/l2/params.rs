@@ -1,6 +1,5 @@
 //! Parameters of the banks.
 
-use super::back_table::BackKind;
 use crate::choice::{Choice, Coherence, GtscFault, Inject, ReadTs, WrspData};
 use crate::params::{LINE, Tsm, tsm_from, tsm_params};
 use weft_blocks::common::set_assoc::age_bits;
@@ -45,6 +44,33 @@ pub struct L2Params {
     /// A published slip: `LitReadCts`, `LitBrts`, `LitAckNodata` or `PastRts` change the bank; any takes assertions on stamps away, so that a checker
     /// finds it.
     pub inject: Inject,
+}
+
+/// Kinds of write-back banks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BackKind {
+    /// `l2-wb`: other GPUs' banks have copies of the same lines.
+    Plain,
+    /// `l2-wb` as its memory's only cache (mgcc.md section 14, MGPU-RDMA).
+    Home,
+    /// `gtsc-l2`.
+    Gtsc,
+}
+
+impl BackKind {
+    /// What identifiers of its rows begin with.
+    pub(super) fn prefix(self) -> &'static str {
+        match self {
+            BackKind::Plain => "mgcc.wb.",
+            BackKind::Home => "mgcc.home.",
+            BackKind::Gtsc => "gtsc.l2.",
+        }
+    }
+
+    /// All operations of a line meet in the bank.
+    pub fn orders(self) -> bool {
+        self != BackKind::Plain
+    }
 }
 
 impl L2Params {

@@ -9,8 +9,8 @@
 
 use super::dram_port::dram_port;
 use super::engine::rdma_engine;
-use super::fabric::RdmaFabricParams;
 use super::msg::{RdmaReq, RdmaRsp};
+use super::params::RdmaFabricParams;
 use crate::fabric::BANK_HIT;
 use crate::join::{pass_in, pass_out, silence};
 use crate::l1::mgcc_l1;

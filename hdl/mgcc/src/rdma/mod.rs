@@ -26,10 +26,12 @@ pub mod engine;
 pub mod fabric;
 mod gpu;
 mod msg;
+mod params;
 pub mod pcie;
 
 pub use dram_port::dram_port;
 pub use engine::rdma_engine;
-pub use fabric::{RdmaFabricParams, rdma_fabric};
+pub use fabric::rdma_fabric;
 pub use msg::{Rdma, RdmaReq, RdmaRsp};
+pub use params::RdmaFabricParams;
 pub use pcie::{PcieParams, pcie_switch};

@@ -1,16 +1,10 @@
 //! Answers of DRAM and TSU, and those to the L2 banks.
 
 use super::entries::{Entries, Granted, Line};
+use super::types::{Answers, Results};
 use super::{TrackerParams, WrspData};
 use crate::msg::*;
 use weft_rtl::prelude::*;
-
-/// Entries that get something in this cycle, one-hot.
-pub(super) struct Results {
-    pub dram: Bits,
-    pub granted: Bits,
-    pub overflowed: Bits,
-}
 
 /// Takes what DRAM and TSU answer.
 pub(super) fn results(p: &TrackerParams, e: &Entries) -> Results {
@@ -53,12 +47,6 @@ pub(super) fn results(p: &TrackerParams, e: &Entries) -> Results {
     );
     let split = |yes: Bool| tsu_oh & yes.repeat(n);
     Results { dram: dram_oh, granted: split(!ovf), overflowed: split(ovf) }
-}
-
-/// The answer that leaves in this cycle.
-pub(super) struct Answers {
-    pub leaves: Bool,
-    pub index: Bits,
 }
 
 /// Answers what has its line and its grant, the oldest first.

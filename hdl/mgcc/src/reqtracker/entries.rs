@@ -1,7 +1,6 @@
 //! Storage of the ReqTracker and how an entry's state changes.
 
-use super::answer::{Answers, Results};
-use super::select::Chosen;
+use super::types::{Answers, Chosen, Results};
 use super::{Issue, TrackerParams};
 use crate::msg::*;
 use crate::params::{LINE, Tsm};

@@ -30,6 +30,7 @@ mod arrive;
 mod entries;
 mod select;
 mod table;
+mod types;
 
 pub use table::{TrkEvent, TrkState, machine, table};
 
@@ -38,7 +39,7 @@ use crate::choice::{Choice, Coherence, Consistency};
 use crate::msg::*;
 use crate::params::{Tsm, tsm_from, tsm_params};
 use entries::Entries;
-use select::Chosen;
+use types::Chosen;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
 

@@ -2,21 +2,10 @@
 
 use super::TrackerParams;
 use super::entries::Entries;
+use super::types::Chosen;
 use crate::choice::Consistency;
 use crate::msg::TsmOp;
 use weft_rtl::prelude::*;
-
-/// The entry that enters the issue stage.
-pub(super) struct Chosen {
-    pub any: Bool,
-    pub index: Bits,
-    /// A read that takes the line of the write in service: TSU only.
-    pub attach: Bool,
-    /// The TSU is asked again after a roll: TSU only.
-    pub repeat: Bool,
-    /// Entries that could have been issued while one was, that one among them.
-    pub passed: Bits,
-}
 
 /// Chooses while `room`: first what the TSU is to be asked again, then by age, then by the order of the consistency model.
 pub(super) fn choose(p: &TrackerParams, e: &Entries, room: Bool, epoch: Option<Bits>) -> Chosen {

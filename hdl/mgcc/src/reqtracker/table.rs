@@ -1,9 +1,8 @@
 //! Transition table of a ReqTracker entry (mgcc.md section 7). Several entries may move in one cycle, so the rows are not decoded but observed:
 //! each row taken is counted, and an event without a row fails an assertion.
 
-use super::answer::{Answers, Results};
 use super::entries::Entries;
-use super::select::Chosen;
+use super::types::{Answers, Chosen, Results};
 use weft_rtl::prelude::*;
 use weft_rtl::transitions::{Happens, follows, rows_of_entries};
 

@@ -3,7 +3,7 @@
 use weft_bench::pages;
 use weft_mgcc::choice::{Coherence, Consistency};
 use weft_mgcc::l1::{self, L1Params, answers, operations};
-use weft_mgcc::l2::back_table::{self, BackKind};
+use weft_mgcc::l2::{BackKind, back_table};
 use weft_mgcc::params::Tsm;
 use weft_mgcc::rdma::{dram_port, engine, pcie};
 use weft_mgcc::switch;

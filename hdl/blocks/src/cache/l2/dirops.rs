@@ -1,7 +1,6 @@
 //! Directory operations: the op FIFO, the table of operations under way, and the answers that wait for both the data step
 //! and the directory (rec.md section 6.2).
 
-use super::down::Down;
 use super::mshr::{Flags, Tally, pick_from};
 use super::params::L2Params;
 use super::queue::OutQueue;
@@ -234,8 +233,12 @@ impl DirOps {
         })
     }
 
-    /// Takes an answer of the directory; returns its number while there is one. `down` hears what the directory says of downgrades.
-    pub fn take_answer(&self, down: Option<&Down>) -> Option<(Bool, Bits)> {
+    /// Takes an answer of the directory; returns its number while there is one. `down` hears what the directory says of downgrades: whether it answers, the
+    /// number and that nothing is recorded; whether another home is to be told, and of which group.
+    pub fn take_answer(
+        &self,
+        down: Option<impl FnOnce((Bool, Bits, Bool), (Bool, Bits))>,
+    ) -> Option<(Bool, Bits)> {
         let rsp = self.rsp.as_ref()?;
         when(rsp.valid, || {
             rsp.take();
@@ -255,7 +258,7 @@ impl DirOps {
                 "the directory says only of a Downgrade that nothing is recorded any more",
             );
             let told = rsp.valid & empty & info.remote & self.p.gpu_homed(self.line_of(group));
-            down.connect((rsp.valid, id, empty), (told, group));
+            down((rsp.valid, id, empty), (told, group));
         }
         Some((rsp.valid, rsp.msg.id))
     }

@@ -14,7 +14,7 @@
 use super::params::L2Params;
 use super::tables::L2Act;
 use super::tags::Lookup;
-use super::types::{Class, LineState, Op, Step};
+use super::types::{Class, HeldWays, LineState, Op, Step};
 use crate::msg::{ReqKind, ReqMsg};
 use weft_rtl::prelude::*;
 
@@ -207,16 +207,6 @@ impl Walk {
         });
         (looks & rest.any(), way)
     }
-}
-
-/// The ways of a set with dirty bytes that belong to other homes.
-pub(super) struct HeldWays {
-    /// Of lines that other GPMs serve.
-    pub leaf: Bits,
-    /// Of lines with their GPU home here.
-    pub gpu: Bits,
-    pub oldest_leaf: Bits,
-    pub oldest_gpu: Bits,
 }
 
 /// State of a line whose dirty bytes have gone on.

@@ -119,7 +119,7 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
         data.accept(&decision, held.as_ref());
         data.connect(&ops, &outs, &fill, held.as_ref());
         sinks::land_answers(p, &m, &fence);
-        let answer = ops.take_answer(down.as_ref());
+        let answer = ops.take_answer(down.as_ref().map(|down| |answer, told| down.connect(answer, told)));
         outs.answer_finished(&ops, |epoch| fence.completed(epoch));
         fence.connect(&outs, &ops, fill.state.get().is(fill::FillState::Idle));
         if let Some(drops) = &fence.drops {

@@ -1,8 +1,7 @@
 //! Tags, states and ages: one lookup per cycle, read in one cycle and written in the next.
 
-use super::held::HeldWays;
 use super::params::L2Params;
-use super::types::{LineState, Tag};
+use super::types::{HeldWays, LineState, Tag};
 use weft_rtl::prelude::*;
 
 /// Tag array and replacement ages.

@@ -220,3 +220,13 @@ pub(super) struct Step {
     #[width(p.sys.dir_id_bits())]
     pub op: Bits,
 }
+
+/// The ways of a set with dirty bytes that belong to other homes.
+pub(super) struct HeldWays {
+    /// Of lines that other GPMs serve.
+    pub leaf: Bits,
+    /// Of lines with their GPU home here.
+    pub gpu: Bits,
+    pub oldest_leaf: Bits,
+    pub oldest_gpu: Bits,
+}

@@ -1,7 +1,8 @@
 //! Storage and tables of `gtsc-l2`: what needs no simulation.
 
 use weft_mgcc::gtsc::l2_info;
-use weft_mgcc::l2::back_table::{BackKind, fills, requests};
+use weft_mgcc::l2::BackKind;
+use weft_mgcc::l2::back_table::{fills, requests};
 use weft_mgcc::l2::{L2Params, l2_wb, mgcc_l2};
 use weft_mgcc::params::Tsm;
 

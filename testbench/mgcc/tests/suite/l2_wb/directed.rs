@@ -2,7 +2,7 @@
 
 use crate::l2_wb::back;
 use crate::l2_wb::l2_bench::{Bench, Mood, op};
-use weft_mgcc::l2::back_table::{self, BackKind};
+use weft_mgcc::l2::{BackKind, back_table};
 use weft_mgcc::l2::{L2Params, back_info, l2_wb, mgcc_l2};
 use weft_mgcc::params::Tsm;
 
