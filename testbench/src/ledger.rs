@@ -4,11 +4,11 @@
 use crate::golden::PARTS;
 use crate::golden::dir_table::{DirOp, Found, table};
 use crate::golden::fence_table::FENCE;
-use crate::golden::hier_fence_table::HIER_FENCE;
+use crate::golden::hier_fence::table::HIER_FENCE;
 use crate::golden::l1_table::L1;
-use crate::golden::l2_held_table::{GPU_HOME_HELD, REQUESTER_HELD};
-use crate::golden::l2_hier_table::{FORCED, GPU_HOME};
-use crate::golden::l2_table::{HOME, Legality, REQUESTER};
+use crate::golden::l2::held_table::{GPU_HOME_HELD, REQUESTER_HELD};
+use crate::golden::l2::hier_table::{FORCED, GPU_HOME};
+use crate::golden::l2::table::{HOME, Legality, REQUESTER};
 use crate::golden::mgcc;
 use crate::golden::params::DirKind;
 use crate::golden::races::{Race, all_races};

@@ -5,9 +5,9 @@
 //!
 //! Where coherence order leaves a choice, every order is tried, as long as they are few.
 
+use crate::coherence::Order;
 use crate::graph::Graph;
 use crate::kernel::{INIT, Id, Kernel, Op, What};
-use crate::order::Order;
 use crate::report::{Axiom, Step, Violation};
 use crate::source::Sources;
 use std::collections::HashMap;

@@ -5,8 +5,8 @@
 //! only what is known makes order, so that no obligation is made up.
 
 use crate::clock::{Clock, join};
+use crate::coherence::Order;
 use crate::kernel::{Cut, INIT, Id, Kernel, Op, What};
-use crate::order::Order;
 use crate::report::{Axiom, Step, Violation};
 use crate::source::Sources;
 use std::collections::{HashMap, HashSet, VecDeque};

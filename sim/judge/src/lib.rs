@@ -15,6 +15,7 @@
 
 mod causality;
 mod clock;
+mod coherence;
 mod graph;
 mod hb;
 mod kernel;
@@ -26,10 +27,11 @@ mod source;
 
 pub use report::{Axiom, Named, Race, Step, Violation};
 
+use coherence::Order;
 use hb::HappensBefore;
 use kernel::{Gathered, INIT, Id, Kernel, Loc};
 use memory::Memory;
-use order::{Order, Rules, order};
+use order::{Rules, order};
 use serde::Serialize;
 use source::{Source, Sources};
 use std::collections::{BTreeMap, HashMap};

@@ -13,6 +13,7 @@
 //!
 //! A cycle of constraints is a violation, told as a cycle of po, rf, co, fr and hb: behind a read that finds w' follows fr to what comes after w'.
 
+use crate::coherence::Order;
 use crate::hb::HappensBefore;
 use crate::kernel::{INIT, Id, Kernel, Loc};
 use crate::report::{Axiom, Step};
@@ -28,19 +29,6 @@ pub struct Constraint {
     /// Path from `from`, up to the read that finds `to` if `reads`, else up to `to`.
     path: Vec<(&'static str, Id)>,
     reads: bool,
-}
-
-/// What is known of a location's order.
-#[derive(Clone, Debug, Default)]
-pub struct Order {
-    /// Writes, in an order that is possible; all of them, [`INIT`] left out.
-    pub writes: Vec<Id>,
-    /// There is no other.
-    pub total: bool,
-    /// Pairs of writes known to be in this order, if it is not total.
-    pub known: Vec<(Id, Id)>,
-    /// Read-modify-writes, each with what it follows at once.
-    pub chains: HashMap<Id, Id>,
 }
 
 /// Which rules hold at a location.

@@ -3,9 +3,9 @@
 //! Of a thread's accesses that are alike only the last one before another thread's is looked at: if an earlier one is unordered with that, so is this. INC with INC, and DEC with DEC,
 //! count as of one bound, which a recording does not hold.
 
+use crate::coherence::Order;
 use crate::hb::HappensBefore;
 use crate::kernel::{INIT, Id, Kernel, Loc, Op, What};
-use crate::order::Order;
 use crate::report::{Race, named};
 use crate::source::Sources;
 use std::collections::{BTreeMap, HashMap, HashSet};

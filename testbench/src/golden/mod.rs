@@ -10,13 +10,13 @@
 //! | [`mod@slice`] | checker for the ports of a directory slice | 4, 4.1 |
 //! | [`egress`] | `inv_egress` and `inv_ingress` | 4.1, 5, 7 |
 //! | [`l1_table`] | a request at the L1 | 7 to 9; 5.1 of hmg.md |
-//! | [`l2_table`], [`l2`] | one line in an L2 bank, requester and home side | 6 |
-//! | [`l2_hier_table`], [`l2_hier`] | one line at its GPU home, loads of wider scopes | hmg.md 5 |
-//! | [`l2_held_table`] | lines with dirty bytes (write-back) | hmg.md 5.2 |
+//! | [`l2`], [`l2::table`] | one line in an L2 bank, requester and home side | 6 |
+//! | [`l2::hier_table`], [`l2::hier`] | one line at its GPU home, loads of wider scopes | hmg.md 5 |
+//! | [`l2::held_table`] | lines with dirty bytes (write-back) | hmg.md 5.2 |
 //! | [`fence_table`], [`fence`] | the fence unit and its message counts | 7 |
 //! | [`order`] | the tokens that banks give back before a fence marker leaves | 7 |
 //! | [`planes`] | `inv_egress` and `inv_ingress` on two planes | hmg.md 6 |
-//! | [`hier_fence_table`], [`hier_fence`], [`hier_fence_marks`] | the fence unit of hierarchical systems | hmg.md 6, 8 |
+//! | [`hier_fence::table`], [`hier_fence`], [`hier_fence::marks`] | the fence unit of hierarchical systems | hmg.md 6, 8 |
 //! | [`gpu_vi`] | the directory of GPU-VI | hmg.md 8 |
 //! | [`mgcc`] | names of rows and races of MGPU-TSM, whose golden models are in `testbench/mgcc` | mgcc.md |
 //! | [`srsp`] | those of sRSP, whose golden models are in `testbench/srsp` | srsp.md |
@@ -35,15 +35,8 @@ pub mod fence;
 pub mod fence_table;
 pub mod gpu_vi;
 pub mod hier_fence;
-mod hier_fence_leader;
-pub mod hier_fence_marks;
-pub mod hier_fence_table;
 pub mod l1_table;
 pub mod l2;
-pub mod l2_held_table;
-pub mod l2_hier;
-pub mod l2_hier_table;
-pub mod l2_table;
 pub mod mgcc;
 pub mod order;
 pub mod params;

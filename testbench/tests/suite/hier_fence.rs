@@ -13,8 +13,8 @@ use weft_blocks::directory::hier_fence::table::{mark_table, scope_tables, serve_
 use weft_blocks::directory::hier_fence::{FenceScheme, HierFenceParams, hier_fence_unit};
 use weft_rtl::transitions::{NoAction, Transitions};
 use weft_rtl::value::HwEnum;
+use weft_testbench::golden::hier_fence::table::rows_of;
 use weft_testbench::golden::hier_fence::{Scheme, Scope, homes};
-use weft_testbench::golden::hier_fence_table::rows_of;
 use weft_testbench::golden::planes::Nodes;
 
 const HMG: Scheme = Scheme::Hmg { flush: false };

@@ -133,7 +133,7 @@ fn ids<C: Columns, S: HwEnum, A: HwEnum>(table: &Transitions<C, S, A>) -> Vec<St
 #[test]
 fn the_tables_have_the_rows_of_the_specification() {
     use weft_blocks::cache::l2::tables;
-    use weft_testbench::golden::l2_table::{HOME, HomeEvent, Legality, REQUESTER, ReqEvent};
+    use weft_testbench::golden::l2::table::{HOME, HomeEvent, Legality, REQUESTER, ReqEvent};
     let requester = REQUESTER.iter().filter(|r| r.event != ReqEvent::Victim);
     let home = HOME.iter().filter(|r| r.event != HomeEvent::Victim);
     let legal = |l: Legality| l == Legality::Legal;

@@ -9,7 +9,7 @@ use weft_blocks::cache::l2::{Caching, L2Params};
 use weft_blocks::msg::Sys;
 use weft_rtl::transitions::{Columns, Transitions};
 use weft_rtl::value::HwEnum;
-use weft_testbench::golden::l2_held_table::{GPU_HOME_HELD, REQUESTER_HELD};
+use weft_testbench::golden::l2::held_table::{GPU_HOME_HELD, REQUESTER_HELD};
 
 /// A bank of GPU 1, GPM 0 (of 2x2 nodes) or GPM 1.
 fn small(gpus: u32, gpms: u32) -> L2Params {
@@ -288,8 +288,8 @@ fn rows<C: Columns, S: HwEnum, A: HwEnum>(table: &Transitions<C, S, A>) -> Vec<S
 #[test]
 fn the_tables_have_the_rows_of_the_specification() {
     use weft_blocks::cache::l2::tables;
-    use weft_testbench::golden::l2_hier_table::{FORCED, GPU_HOME, GpuEvent};
-    use weft_testbench::golden::l2_table::{Legality, REQUESTER, ReqEvent};
+    use weft_testbench::golden::l2::hier_table::{FORCED, GPU_HOME, GpuEvent};
+    use weft_testbench::golden::l2::table::{Legality, REQUESTER, ReqEvent};
     let requester = |holds| rows(&tables::requester(true, holds));
     let gpu_home = |holds| rows(&tables::gpu_home(holds));
     let sorted = |ids: Vec<&str>| {

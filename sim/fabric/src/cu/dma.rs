@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use weft_blocks::msg::CuOp;
 use weft_workload::{Class, LocalMemory, MapKind, Mapping, Op, Scope};
 
-use super::lsu::{MemKind, MemOp, lanes_of};
+use super::mem_op::{MemKind, MemOp, lanes_of};
 use super::{Cu, CuError, lds};
 
 /// A mapping of a resident work-group.

@@ -5,7 +5,7 @@ use weft_blocks::msg::CuOp;
 use weft_workload::op::size_mask;
 use weft_workload::{AmoKind, Class, Op, Scope, Sem, full_mask};
 
-use super::lsu::{MemKind, MemOp, global};
+use super::mem_op::{MemKind, MemOp, global};
 use super::wave::{Head, Need, Next, PENDING, Status, byte_range, sent_scope, unaligned};
 use super::{Atomics, Cu, CuError, CuObserver, CuPolicy, lds};
 
@@ -336,7 +336,7 @@ impl Cu {
         let end = self.s.blocks[block].as_ref().map_or(0, |b| b.lds.len() as u64);
         let size = access.size;
         let beyond = |addr: &u64| addr.checked_add(u64::from(size)).is_none_or(|last| last > end);
-        if let Some(addr) = super::lsu::lanes_of(access.mask).map(|l| access.addrs.at(l)).find(beyond) {
+        if let Some(addr) = super::mem_op::lanes_of(access.mask).map(|l| access.addrs.at(l)).find(beyond) {
             return Err(CuError::LdsRange { who: self.name(w), addr, size, end });
         }
         let values = vec![0; if token.is_some() { self.lanes as usize } else { 0 }];

@@ -3,7 +3,7 @@
 use weft_workload::op::size_mask;
 use weft_workload::{Addrs, LdsAccess, Op, Values};
 
-use super::lsu::lanes_of;
+use super::mem_op::lanes_of;
 use super::wave::operand;
 use weft_workload::LoadedValues;
 

@@ -5,7 +5,8 @@ use weft_workload::Op;
 use weft_workload::op::size_mask;
 
 use super::counters::Cause;
-use super::lsu::{MemKind, Pending, global, lanes_of};
+use super::lsu::Pending;
+use super::mem_op::{MemKind, global, lanes_of};
 use super::port::{KIND_ACK, KIND_DATA};
 use super::wave::{Status, Wait};
 use super::{Boundary, Cu, CuError, CuObserver, LineReply};

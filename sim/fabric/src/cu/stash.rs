@@ -14,7 +14,7 @@ use weft_workload::{LdsAccess, LocalMemory, Mapping, Op, PAGE_BYTES, Values};
 
 use super::dma::transfer;
 use super::issue::CounterOf;
-use super::lsu::{MemKind, MemOp, lanes_of};
+use super::mem_op::{MemKind, MemOp, lanes_of};
 use super::wave::{PENDING, operand};
 use super::{Cu, CuError, CuObserver, LineAccess, Structural};
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use weft_workload::op::size_mask;
 use weft_workload::{Access, Class, Frame, LoadedValues, Op, Scope, Sem, Token, Values};
 
-use super::lsu::{MemKind, MemOp, global, lanes_of};
+use super::mem_op::{MemKind, MemOp, global, lanes_of};
 use super::params::{CuFault, CuMode, Model};
 
 /// Completion tick of a token whose operation is not answered.

@@ -14,17 +14,21 @@ mod dimacs;
 mod edge_list;
 mod entries;
 mod error;
+mod facts;
 mod konect;
 mod matrix_market;
 mod metis;
+mod options;
 mod origin;
 mod read;
 mod source;
 
 pub use csr::{Csr, Graph};
 pub use error::GraphError;
-pub use origin::{Direction, GraphFacts, Origin};
-pub use read::{DEFAULT_LIMIT, Format, ReadOptions, read, read_as, read_bytes, read_bytes_as};
+pub use facts::GraphFacts;
+pub use options::{DEFAULT_LIMIT, Format, ReadOptions};
+pub use origin::{Direction, Origin};
+pub use read::{read, read_as, read_bytes, read_bytes_as};
 
 /// Names of the graphs compiled into this crate; see `data/PROVENANCE.md`.
 pub const BUNDLED: [&str; 2] = ["karate", "power"];

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::GraphError;
-use super::read::ReadOptions;
+use super::options::ReadOptions;
 use crate::compressed::{OverLimit, Unpacked};
 
 /// Largest number of vertices or of edges in a file: arcs are numbered by 32 bits.

@@ -1,10 +1,10 @@
 //! Section 6, sentence by sentence, on the line models.
 
 use crate::golden::dir_table::DirOp;
-use crate::golden::l2::{HomeLine, Illegal, MERGE_MAX, REPLAY_MAX, ReqLine, home_row, req_row};
-use crate::golden::l2_table::{
+use crate::golden::l2::table::{
     HOME, HomeDo, HomeEvent, HomeState, Legality, REQUESTER, ReqDo, ReqEvent, ReqState,
 };
+use crate::golden::l2::{HomeLine, Illegal, MERGE_MAX, REPLAY_MAX, ReqLine, home_row, req_row};
 use std::collections::BTreeSet;
 
 #[test]

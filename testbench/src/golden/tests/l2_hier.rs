@@ -1,9 +1,9 @@
 //! hmg.md section 5, sentence by sentence, on the line models.
 
+use crate::golden::l2::hier::{GpuLine, gpu_row};
+use crate::golden::l2::hier_table::{FORCED, GPU_HOME, GpuDo, GpuEvent, GpuState};
+use crate::golden::l2::table::{Legality, ReqDo, ReqEvent, ReqState};
 use crate::golden::l2::{ReqLine, req_row};
-use crate::golden::l2_hier::{GpuLine, gpu_row};
-use crate::golden::l2_hier_table::{FORCED, GPU_HOME, GpuDo, GpuEvent, GpuState};
-use crate::golden::l2_table::{Legality, ReqDo, ReqEvent, ReqState};
 use std::collections::BTreeSet;
 
 #[test]

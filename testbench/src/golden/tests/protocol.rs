@@ -5,7 +5,7 @@ use crate::golden::dir_table::DirOp;
 use crate::golden::directory::Directory;
 use crate::golden::evb::Evb;
 use crate::golden::l2::ReqLine;
-use crate::golden::l2_table::{ReqDo, ReqEvent, ReqState};
+use crate::golden::l2::table::{ReqDo, ReqEvent, ReqState};
 use crate::golden::params::{DirKind, DirParams, Policy};
 use crate::golden::{Inv, gpus_of, only};
 use proptest::prelude::*;
@@ -269,7 +269,7 @@ proptest! {
 #[test]
 fn a_long_run_hits_every_row() {
     use crate::golden::dir_table::table;
-    use crate::golden::l2_table::{Legality, REQUESTER};
+    use crate::golden::l2::table::{Legality, REQUESTER};
     let mut random = 1u64;
     let mut next = |n: u64| {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

@@ -3,8 +3,8 @@
 use super::model::{Answer, Asker, ByAtomic, Dirty, Model, home_event, replayed};
 use super::request::{ATOM, RD, Request, WR};
 use std::collections::{BTreeMap, VecDeque};
-use weft_testbench::golden::l2_hier::GpuLine;
-use weft_testbench::golden::l2_hier_table::{GpuDo, GpuEvent, GpuState};
+use weft_testbench::golden::l2::hier::GpuLine;
+use weft_testbench::golden::l2::hier_table::{GpuDo, GpuEvent, GpuState};
 
 /// A line at its GPU home.
 pub struct Gpu {

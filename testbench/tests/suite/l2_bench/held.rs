@@ -6,11 +6,11 @@ use super::model::{Asker, Model, Sent};
 use super::request::{Request, WR};
 use super::{Bench, Role};
 use std::collections::BTreeMap;
+use weft_testbench::golden::l2::held_table::{GPU_HOME_HELD, REQUESTER_HELD};
+use weft_testbench::golden::l2::hier::gpu_row;
+use weft_testbench::golden::l2::hier_table::{GpuDo, GpuEvent, GpuState};
 use weft_testbench::golden::l2::req_row;
-use weft_testbench::golden::l2_held_table::{GPU_HOME_HELD, REQUESTER_HELD};
-use weft_testbench::golden::l2_hier::gpu_row;
-use weft_testbench::golden::l2_hier_table::{GpuDo, GpuEvent, GpuState};
-use weft_testbench::golden::l2_table::{ReqDo, ReqEvent, ReqState};
+use weft_testbench::golden::l2::table::{ReqDo, ReqEvent, ReqState};
 
 /// Why dirty bytes may go on before a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use super::gpu::{Gpu, Passed};
 use super::request::{ATOM, DOWN, RD, Request, WR};
 use std::collections::{BTreeMap, VecDeque};
 use weft_testbench::golden::dir_table::DirOp;
+use weft_testbench::golden::l2::hier_table::{GpuEvent, GpuState};
+use weft_testbench::golden::l2::table::{HomeDo, HomeEvent, HomeState, ReqDo, ReqEvent, ReqState};
 use weft_testbench::golden::l2::{HomeLine, ReqLine};
-use weft_testbench::golden::l2_hier_table::{GpuEvent, GpuState};
-use weft_testbench::golden::l2_table::{HomeDo, HomeEvent, HomeState, ReqDo, ReqEvent, ReqState};
 
 /// Who asks: an L1 with its transaction, or a node with its transaction and whether it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -128,7 +128,7 @@ impl Writes<'_> {
 
     /// The look must find this write or a later one.
     fn seen(&self, part: u8, write: &Write, look: &Look) -> bool {
-        write.bytes & part == part && self.syncs.seen((self.cu_of)(write.by), write, look)
+        write.bytes & part == part && self.syncs.seen((self.cu_of)(write.by), write, look.cu, look.issued)
     }
 
     /// A write is older than another one that the look must find. Only the writes that became known last are asked.

@@ -6,7 +6,6 @@
 //! its scope have applied it.
 
 use super::page::{Map, Write};
-use super::rule::Look;
 use serde::{Deserialize, Serialize};
 
 /// Scope of the whole system; 1 is that of a GPU.
@@ -80,13 +79,13 @@ impl Syncs {
         of.acquires.iter().rev().find(|a| a.end <= by && a.scope >= least).map(|a| a.start)
     }
 
-    /// The look must find this write of `unit`, or a later one.
-    pub fn seen(&self, unit: u32, write: &Write, look: &Look) -> bool {
+    /// A look of compute unit `cu`, which its L1 took in cycle `issued`, must find this write of `unit`, or a later one.
+    pub fn seen(&self, unit: u32, write: &Write, cu: u32, issued: u64) -> bool {
         let through = |least: u8| {
-            let acquired = self.acquired(look.cu, least, look.issued);
+            let acquired = self.acquired(cu, least, issued);
             acquired.is_some_and(|start| self.released(unit, write.at, least, start))
         };
-        unit != look.cu && (through(SYSTEM) || (self.same_gpu(unit, look.cu) && through(1)))
+        unit != cu && (through(SYSTEM) || (self.same_gpu(unit, cu) && through(1)))
     }
 
     /// The first of two writes, each with its unit, was performed before the second for certain.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weft_workload::{Op, Token};
 
-use super::super::lsu::MemKind;
+use super::super::mem_op::MemKind;
 use super::super::wave::{Need, PENDING, Status, Wait, Wave, source};
 use super::super::{Boundary, Cu};
 use super::{GsiCounts, StallClass, Structural};

@@ -31,7 +31,6 @@
 //! accesses are left out. A wave ends where its list ends. An access of more than 8 bytes per lane is made
 //! for some lanes at a time, so that it asks for each line once.
 
-mod copies;
 mod file;
 mod line;
 mod opcodes;

@@ -1,6 +1,7 @@
 //! What the instructions of one warp become.
 
-use super::copies::Copies;
+mod copies;
+
 use super::line::Line;
 use super::opcodes::{BRANCHES, Does, LATENCIES, Space, amo, memory};
 use super::split::{Piece, Place, WIDEST, Windows, lanes, pieces};
@@ -8,6 +9,7 @@ use super::tokens::Tokens;
 use crate::op::{Class, Scope, Sem, Token, Unit};
 use crate::trace::Gaps;
 use crate::trace::op::{Memory, TraceAccess, TraceOp, TraceValue, encode};
+use copies::Copies;
 use std::collections::BTreeMap;
 
 /// Bytes of a row of a matrix in the scratchpad, and rows of a matrix.
@@ -36,7 +38,7 @@ pub(super) struct Wave<'a> {
     pub(super) code: Vec<u8>,
     memory: Memory,
     pub(super) tokens: Tokens,
-    pub(super) copies: Copies,
+    copies: Copies,
     pub(super) windows: Windows,
     /// Number of the warp's first thread.
     first_thread: u64,

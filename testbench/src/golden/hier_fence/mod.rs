@@ -3,11 +3,15 @@
 //! The unit chooses the order of what is independent - whose marker comes next, which acknowledgement leaves first, which engine has the banks - so the
 //! model follows the messages and says whether each is allowed. At the end nothing may be left ([`HierFence::idle`]).
 
-use super::hier_fence_leader::Leader;
-use super::hier_fence_marks::{Checked, HomeMarks, Receipt, Round, ensure};
-pub use super::hier_fence_table::{Op, Order, Scheme, Scope};
-use super::planes::{Marker, Nodes};
+mod leader;
+pub mod marks;
+pub mod table;
+
+use crate::golden::planes::{Marker, Nodes};
+use leader::Leader;
+use marks::{Checked, HomeMarks, Receipt, Round, ensure};
 use std::collections::{BTreeSet, VecDeque};
+pub use table::{Op, Order, Scheme, Scope};
 
 /// Who has the banks' commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +131,7 @@ pub struct HierFence {
     far: Served,
     drops: Served,
     pub(super) marks: HomeMarks,
-    pub(super) leader: Option<Leader>,
+    leader: Option<Leader>,
     owed: BTreeSet<(u32, Ack)>,
     /// Batches completed, by scope.
     pub fences: [u64; 2],

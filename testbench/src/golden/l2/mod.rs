@@ -1,11 +1,16 @@
 //! Untimed models of one line in an L2 bank (rec.md section 6): the requester's copy and the home's.
 //!
-//! Both step through the tables of [`super::l2_table`]; they hold only what the tables leave open: the number of merged
+//! Both step through the tables of [`table`]; they hold only what the tables leave open: the number of merged
 //! loads, and the replay list.
 
-use super::l2_held_table::REQUESTER_HELD;
-use super::l2_hier_table::FORCED;
-use super::l2_table::{
+pub mod held_table;
+pub mod hier;
+pub mod hier_table;
+pub mod table;
+
+use held_table::REQUESTER_HELD;
+use hier_table::FORCED;
+use table::{
     HOME, HomeDo, HomeEvent, HomeRow, HomeState, Legality, REQUESTER, ReqDo, ReqEvent, ReqRow, ReqState,
 };
 

@@ -1,7 +1,7 @@
 //! Transition tables of the L2 bank in a hierarchy (hmg.md section 5), typed from the specification as data: a line whose GPU home is this bank, and
 //! what banks that know scopes add to the requester side.
 
-use super::l2_table::{Legality, ReqDo, ReqEvent, ReqRow, ReqState};
+use super::table::{Legality, ReqDo, ReqEvent, ReqRow, ReqState};
 
 /// State of a line whose GPU home is this bank and whose system home is in another GPU (section 5, MSHR rules at each level).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,7 +18,7 @@ pub enum GpuState {
     PA,
     /// The same, poisoned.
     PAX,
-    /// Valid copy with dirty bytes (section 5.2, write-back; rows in [`super::l2_held_table`], as of W).
+    /// Valid copy with dirty bytes (section 5.2, write-back; rows in [`super::held_table`], as of W).
     D,
     /// Dirty bytes only, not readable.
     W,

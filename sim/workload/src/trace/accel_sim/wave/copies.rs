@@ -1,9 +1,9 @@
 //! Copies from global memory to the scratchpad on their way: LDGSTS, and what waits for them.
 
-use super::line::Line;
-use super::split::{Place, lanes};
-use super::wave::{Part, Wave};
+use super::{Part, Wave};
 use crate::op::Token;
+use crate::trace::accel_sim::line::Line;
+use crate::trace::accel_sim::split::{Place, lanes};
 use crate::trace::op::{TraceAccess, TraceValue};
 
 /// A copy to the scratchpad on its way: its load, and the store that follows.
@@ -63,7 +63,7 @@ impl Wave<'_> {
     }
 
     /// A line of a copy. The tracer writes one for each of its addresses, first that in the scratchpad.
-    pub(super) fn copy_line(&mut self, line: &Line) -> Result<(), String> {
+    pub(in crate::trace::accel_sim) fn copy_line(&mut self, line: &Line) -> Result<(), String> {
         let now = Half {
             pc: line.pc,
             opcode: line.opcode.into(),
@@ -91,7 +91,7 @@ impl Wave<'_> {
     }
 
     /// The line of a copy that was the only one.
-    pub(super) fn alone(&mut self) -> Result<(), String> {
+    pub(in crate::trace::accel_sim) fn alone(&mut self) -> Result<(), String> {
         let Some(half) = self.copies.half.take() else { return Ok(()) };
         if half.addrs.iter().any(|at| self.windows.place(*at) == Place::Scratchpad) {
             return self.untold("LDGSTS", "its line has the address in the scratchpad only");
@@ -101,7 +101,7 @@ impl Wave<'_> {
     }
 
     /// Closed groups of copies but the last `left` are there, and stored.
-    pub(super) fn complete(&mut self, left: usize) {
+    pub(in crate::trace::accel_sim) fn complete(&mut self, left: usize) {
         let done = self.copies.groups.len().saturating_sub(left);
         let done: Vec<OnTheWay> = self.copies.groups.drain(..done).flatten().collect();
         self.wait(done.iter().map(|(token, _)| *token));
@@ -112,7 +112,7 @@ impl Wave<'_> {
     }
 
     /// All copies are there.
-    pub(super) fn complete_all(&mut self) {
+    pub(in crate::trace::accel_sim) fn complete_all(&mut self) {
         self.copies.close();
         self.complete(0);
         self.copies.arriving = false;

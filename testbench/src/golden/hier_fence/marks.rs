@@ -1,8 +1,8 @@
 //! Model of the markers in a hierarchical fence unit (hmg.md section 6): one serves all requesters of its scope that wait when it begins, those that come later
 //! wait for the next one, and a home has a limited number of serials for markers in flight.
 
-use super::hier_fence_table::Scope;
-use super::planes::{Marker, Nodes};
+use super::table::Scope;
+use crate::golden::planes::{Marker, Nodes};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Allowed, or why not.

@@ -1,8 +1,8 @@
 //! What write-back adds to the tables of the L2 bank (hmg.md section 5.2), typed from the specification: stores that a slice may hold, lines with dirty bytes
 //! (D, readable; W, not readable), and dirty bytes written on.
 
-use super::l2_hier_table::{GpuDo, GpuEvent, GpuRow, GpuState};
-use super::l2_table::{Legality, ReqDo, ReqEvent, ReqRow, ReqState};
+use super::hier_table::{GpuDo, GpuEvent, GpuRow, GpuState};
+use super::table::{Legality, ReqDo, ReqEvent, ReqRow, ReqState};
 
 const fn req(
     id: &'static str,

@@ -1,9 +1,9 @@
 //! Untimed model of one line at its GPU home (hmg.md section 5): states as of a remote-homed line, and a list that is replayed in order, as at home.
 
-use super::l2::{Illegal, REPLAY_MAX};
-use super::l2_held_table::GPU_HOME_HELD;
-use super::l2_hier_table::{GPU_HOME, GpuDo, GpuEvent, GpuRow, GpuState};
-use super::l2_table::Legality;
+use super::held_table::GPU_HOME_HELD;
+use super::hier_table::{GPU_HOME, GpuDo, GpuEvent, GpuRow, GpuState};
+use super::table::Legality;
+use super::{Illegal, REPLAY_MAX};
 
 /// What a step did.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Model of what the leader of a GPU does in a hierarchical fence unit where GPMs join (hmg.md section 6):
 //! GPMs that join its releases, and the relay of GPUs' requests to the homes of its GPU.
 
-use super::hier_fence::{HierFence, Order, Phase, Scope};
-use super::hier_fence_marks::{Checked, ensure};
+use super::marks::{Checked, ensure};
+use super::{HierFence, Order, Phase, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A leader. GPUs are named by their leaders.

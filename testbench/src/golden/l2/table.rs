@@ -1,6 +1,6 @@
 //! Transition tables of the L2 bank (rec.md sections 6.1 and 6.2), typed from the specification as data.
 
-use super::dir_table::DirOp;
+use crate::golden::dir_table::DirOp;
 
 /// Does the pair of state and event occur?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum ReqState {
     P,
     /// Waiting and poisoned: the fill answers its loads but is not installed.
     PX,
-    /// Valid copy with dirty bytes (hmg.md section 5.2, write-back; rows in [`super::l2_held_table`], as of W).
+    /// Valid copy with dirty bytes (hmg.md section 5.2, write-back; rows in [`super::held_table`], as of W).
     D,
     /// Dirty bytes only, not readable.
     W,
@@ -47,7 +47,7 @@ pub enum ReqEvent {
     Inv,
     /// Chosen for replacement.
     Victim,
-    /// Load of a scope that no copy in this bank may serve (hmg.md section 5.1; rows in [`super::l2_hier_table::FORCED`]).
+    /// Load of a scope that no copy in this bank may serve (hmg.md section 5.1; rows in [`super::hier_table::FORCED`]).
     LoadForced,
     /// Store of every byte that may be held here (write-back).
     StoreFullHeld,
