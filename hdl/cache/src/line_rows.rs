@@ -95,6 +95,19 @@ impl<E: Presented> LineRows<E> {
         self.ages.put.write(set, &plru_touch(self.ages.look.lane(0), way, self.geometry.ways));
     }
 
+    /// After reset writes the ages, one set per cycle, and by `also` what else a set has; true when done.
+    pub fn initialise(&self, also: impl FnOnce(Bits)) -> Bool {
+        let done = reg::<Bool>("init_done", ());
+        let row = reg::<Bits>("init_row", self.geometry().set_bits);
+        when(!done.get(), || {
+            self.clear_ages(row.get());
+            also(row.get());
+            row.set(row.get() + 1);
+            when(row.get().all(), || done.set(true));
+        });
+        done.get()
+    }
+
     /// Writes a set's ages as after reset.
     pub fn clear_ages(&self, set: Bits) {
         self.ages.put.write(set, &lit(0, plru_bits(self.geometry.ways)));

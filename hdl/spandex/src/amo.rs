@@ -2,6 +2,7 @@
 
 use crate::msg::WordOp;
 use crate::params::WORD;
+use weft_blocks::msg::{AmoOp, CuReq};
 use weft_rtl::prelude::*;
 
 /// What an operation makes of a word.
@@ -72,4 +73,51 @@ impl WordAlu {
             .collect();
         (pack(&words), wrote)
     }
+}
+
+/// The operation of an atomic of the CU on each of its words.
+pub(crate) fn amo_op(m: &CuReq) -> Enum<WordOp> {
+    let code = |op: WordOp| enum_lit(op);
+    let pairs = [
+        (AmoOp::Add, WordOp::Add),
+        (AmoOp::Sub, WordOp::Sub),
+        (AmoOp::Inc, WordOp::Inc),
+        (AmoOp::Dec, WordOp::Dec),
+        (AmoOp::And, WordOp::And),
+        (AmoOp::Or, WordOp::Or),
+        (AmoOp::Xor, WordOp::Xor),
+        (AmoOp::Exch, WordOp::Exch),
+        (AmoOp::Cas, WordOp::Cas),
+    ];
+    let least = mux(m.sgn, code(WordOp::SMin), code(WordOp::Min));
+    let greatest = mux(m.sgn, code(WordOp::SMax), code(WordOp::Max));
+    let amo = mux(m.amo.is(AmoOp::Min), least, greatest);
+    pairs.iter().fold(amo, |rest, (from, to)| mux(m.amo.is(*from), code(*to), rest))
+}
+
+fn by_word(bytes: Bits, test: impl Fn(Bits) -> Bool) -> Bits {
+    let words: Vec<Bool> = (0..bytes.width() / 4).map(|w| test(bytes.slice(4 * w, 4))).collect();
+    pack_bools(&words)
+}
+
+/// Words of which some byte is in a mask.
+pub(crate) fn any_byte(bytes: Bits) -> Bits {
+    by_word(bytes, Bits::any)
+}
+
+/// Words of which every byte is.
+pub(crate) fn every_byte(bytes: Bits) -> Bits {
+    by_word(bytes, Bits::all)
+}
+
+/// Each bit of a mask so many times.
+pub(crate) fn spread(mask: Bits, times: u32) -> Bits {
+    let parts: Vec<Bits> = (0..mask.width()).map(|i| mask.bit(i).repeat(times)).collect();
+    pack(&parts)
+}
+
+/// Words of a mask from `a`, the others from `b`.
+pub(crate) fn merge(mask: Bits, a: Bits, b: Bits) -> Bits {
+    let here = spread(mask, 32);
+    (a & here) | (b & !here)
 }

@@ -69,7 +69,7 @@ pub(crate) struct Entries<K: HwEnum, H: Data, P: Data> {
     pub line: Vec<Reg<Bits>>,
     /// Line of its request.
     pub wants: Vec<Reg<Bits>>,
-    pub way: Vec<Reg<Bits>>,
+    way: Vec<Reg<Bits>>,
     request: File<H>,
     progress: File<P>,
 }
@@ -116,6 +116,10 @@ impl<K: HwEnum, H: Data, P: Data> Entries<K, H, P> {
     pub fn valid(&self) -> Bits {
         self.valid.get()
     }
+    /// An entry as one bit, if something holds.
+    pub fn bit(&self, index: Bits, holds: Bool) -> Bits {
+        some(index.one_hot(self.bank.s.tbes), holds)
+    }
     /// Entries that have something for the pipeline.
     pub fn ready(&self) -> Bits {
         self.ready.get()
@@ -132,6 +136,10 @@ impl<K: HwEnum, H: Data, P: Data> Entries<K, H, P> {
     /// Entries of some kinds.
     pub fn of_kinds(&self, kinds: &[K]) -> Bits {
         self.those(|i| self.kind[i].get().is_any(kinds))
+    }
+    /// Entries that block a line for requests.
+    pub fn blocking(&self, line: Bits) -> Bits {
+        self.those(|i| self.blocks(i, line))
     }
     /// An entry blocks a line for requests: it has it, or wants it.
     pub fn blocks(&self, i: usize, line: Bits) -> Bool {
@@ -159,6 +167,10 @@ impl<K: HwEnum, H: Data, P: Data> Entries<K, H, P> {
             .iter()
             .enumerate()
             .fold(none, |sum, (i, way)| sum | (way.get().one_hot(ways) & entries.bit(i as u32).repeat(ways)))
+    }
+    /// An entry's kind, its line and its way.
+    pub fn registers(&self, index: Bits) -> (Enum<K>, Bits, Bits) {
+        (of(&self.kind, index), of(&self.line, index), of(&self.way, index))
     }
     /// Its request.
     pub fn request(&self, index: Bits) -> H {
@@ -207,6 +219,17 @@ impl<K: HwEnum, H: Data, P: Data> Entries<K, H, P> {
         });
         self.request.write(index, request);
         self.progress.write(index, &start.progress);
+    }
+    /// Stage 3 `begins` a transaction in the entry `at`, or goes on with one; another ends (`frees`); `ready`: entries that have something for the pipeline now.
+    pub fn step(
+        &self,
+        (at, begins): (Bits, Bool),
+        (index, frees): (Bits, Bool),
+        ready: impl FnOnce() -> Bits,
+    ) {
+        let (up, down) = (self.bit(at, begins), self.bit(index, frees));
+        let ready = (ready(), self.bit(at, begins) | self.bit(index, frees));
+        self.update((up, down), ready);
     }
     /// Changes the bits of all entries: set, cleared; what is set wins.
     pub fn update(&self, valid: (Bits, Bits), ready: (Bits, Bits)) {

@@ -12,12 +12,12 @@
 //! | `answers` | answers to devices or clients | all |
 //! | `observe` | counters of what waits | all |
 //! | `rows` | tables of stage 3 | all |
-//! | [`words`], `owners`, `commit`, `observe_words` | what becomes of words that devices own | LLC, GPU L2 |
+//! | [`words`], `owners`, `act`, `observe_words` | what becomes of words that devices own | LLC, GPU L2 |
 //! | `upward` | forwards to devices, and their requests as they are kept | LLC, GPU L2 |
 
+pub(crate) mod act;
 pub(crate) mod answers;
 pub(crate) mod arrays;
-pub(crate) mod commit;
 pub(crate) mod entries;
 pub(crate) mod lists;
 pub(crate) mod look;
@@ -39,6 +39,31 @@ pub(crate) use size::{chosen, fault_part, infos, word_of};
 
 use weft_blocks::registry::BlockError;
 use weft_rtl::prelude::*;
+
+/// Says how a bank's records are read: in what state a tag is that of no line, and that an operation is of a kind, about the line of its request.
+macro_rules! records {
+    ($tag:ty: absent in $state:ident $absent:expr; $op:ty: of $kind:ty) => {
+        impl crate::bank::arrays::LineTag for $tag {
+            fn tag(&self) -> Bits {
+                self.tag
+            }
+            fn absent(&self) -> Bool {
+                self.$state.is($absent)
+            }
+        }
+
+        impl crate::bank::pipeline::Operation for $op {
+            type Kind = $kind;
+            fn kind(&self) -> Enum<$kind> {
+                self.kind
+            }
+            fn line(&self) -> Bits {
+                self.req.line
+            }
+        }
+    };
+}
+pub(crate) use records;
 
 /// Zeros in every leaf of a record.
 pub(crate) fn blank<T: Data>(shape: &T::Shape) -> T {

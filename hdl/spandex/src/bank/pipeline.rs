@@ -14,6 +14,9 @@ pub(crate) const STAGES: u64 = 3;
 
 /// What passes through the pipeline.
 pub(crate) trait Operation: Data<Shape: Clone> + Copy {
+    type Kind: HwEnum;
+    /// What it is.
+    fn kind(&self) -> Enum<Self::Kind>;
     /// The line that it is about.
     fn line(&self) -> Bits;
 }
@@ -38,7 +41,7 @@ pub(crate) struct Pipeline<O: Operation, T: LineTag> {
     pub s3_line: Reg<Bits>,
 }
 
-/// Everything that the stages of a bank above memory look at: its parameters `P`, its TBEs `E`, its outputs `U`.
+/// Everything that the stages of a bank look at: its parameters `P`, its TBEs `E`, its outputs `U`.
 pub(crate) struct Parts<'a, P, T: LineTag, E, U> {
     pub p: &'a P,
     /// The bank's node.
@@ -158,24 +161,18 @@ impl<O: Operation, T: LineTag> Pipeline<O, T> {
         (entered, look())
     }
 
-    /// Stage 1 looks a line up; `blocked`: ways that must stay.
-    pub fn search<'a>(
+    /// Stage 1 looks a line up, and moves what it finds on to stage 3. `blocked`: ways that must stay; `by`: entries that block the line, and those that block ways of its set; `way`: the way of
+    /// the operation, which may be a TBE's in place of the one searched. Returns the ways that hold the line.
+    pub fn look<'a>(
         &self,
         arrays: &'a Arrays<T>,
         blocked: Bits,
         spare: impl FnOnce(&[T]) -> Spare + 'a,
-    ) -> Found {
-        arrays.look(self.bank.tag_of(self.s1.get().line()), blocked, spare)
-    }
-
-    /// Moves operations on, from stage 1, which has found something, to stage 3. `by_line`: entries that block the line, `same_set`: those that block ways of its set; `way`: the way of the
-    /// operation, which may be a TBE's in place of the one searched. Returns the ways that hold the line.
-    pub fn advance(
-        &self,
-        (found, arrays): (Found, &Arrays<T>),
-        (by_line, same_set): (Bits, Bits),
+        by: impl FnOnce() -> (Bits, Bits),
         way: impl FnOnce(Bits) -> Bits,
     ) -> Bits {
+        let found = arrays.look(self.bank.tag_of(self.s1.get().line()), blocked, spare);
+        let (by_line, same_set) = by();
         let searched = found.searched(by_line, same_set, way);
         let way = searched.way;
         let look = Look::new(searched, arrays.place(way), &arrays.kept);

@@ -62,9 +62,13 @@ impl Upward {
     pub fn forward(&self, job: &Job) {
         self.jobs.push(job);
     }
-    /// A forward waits for its channel.
-    pub fn fwd_waits(&self) -> Bool {
-        self.jobs.valid & !self.fwd.free
+    /// What waits for its channel, for observers.
+    pub fn waits(&self) -> [(&'static str, Bool, &'static str); 2] {
+        let forward = self.jobs.valid & !self.fwd.free;
+        [
+            ("rsp", self.answers.waits(), "an answer waits for its channel"),
+            ("fwd", forward, "a forward waits for its channel"),
+        ]
     }
 
     /// Sends what waits. `entries`: TBEs that have something to send; `of_tbe`: the next message of one, and how it is ticked off.

@@ -244,6 +244,31 @@ transitions! {
     }
 }
 
+/// What happens at a blocked line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Progresses {
+    /// The request joins the stall list.
+    Join,
+    /// The line into its way.
+    Install,
+    /// The request commits.
+    Finish,
+    /// One sharer less.
+    Ack,
+    /// Words into the line, no longer owned.
+    Store,
+    /// An owner has answered.
+    Back,
+    /// It will be a sharer.
+    Keep,
+    /// Words of a write-back into the line.
+    Collect,
+    /// The line gives its way to the request's.
+    Replace,
+    /// A forward of the L3 is answered.
+    Reply,
+}
+
 /// Everything that moves a word of a line that is here. Words that nobody owns are in S, or not, together.
 pub fn word_machine(met: Met) -> Machine<Word> {
     let words = Machine::new("state of a word", Word::V).with(&words(met));

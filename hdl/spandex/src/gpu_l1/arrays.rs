@@ -89,9 +89,9 @@ impl Arrays {
         self.rows.touch(found.set, way);
     }
 
-    /// Writes a set's ages as after reset.
-    pub fn clear_ages(&self, set: Bits) {
-        self.rows.clear_ages(set);
+    /// After reset writes the ages, one set per cycle; true when done.
+    pub fn initialise(&self) -> Bool {
+        self.rows.initialise(|_| ())
     }
 
     /// Data of a way of the row.

@@ -1,6 +1,6 @@
 //! An answer at work: a line is installed with its first load, then the others are answered one per cycle; nothing is waited for but the CU.
 
-use super::misses::Misses;
+use super::mshrs::Mshrs;
 use super::params::GpuL1Params;
 use crate::msg::GpuRsp;
 use weft_rtl::prelude::*;
@@ -54,11 +54,11 @@ impl Filler {
     }
 
     /// The load at work is answered.
-    pub fn served(&self, misses: &Misses) {
+    pub fn served(&self, mshrs: &Mshrs) {
         let entry = self.entry.get();
-        let last = (self.next.get().zext(8) + 1).eq(misses.count(entry).zext(8));
+        let last = (self.next.get().zext(8) + 1).eq(mshrs.count(entry).zext(8));
         when(last, || {
-            misses.free(entry);
+            mshrs.free(entry);
             self.ends.set(true);
             self.next_now.set(lit(0, self.p.target_bits()));
         })
@@ -76,10 +76,10 @@ impl Filler {
     }
 
     /// Presents the next target, and returns the line whose row is needed; call it when the next slot is the answer's. `entry` is that of an answer that comes in.
-    pub fn present(&self, misses: &Misses, entry: Bits) -> Bits {
+    pub fn present(&self, mshrs: &Mshrs, entry: Bits) -> Bits {
         let next = mux(self.takes.get(), entry, self.entry.get());
-        misses.present(next, self.next_now.get());
-        misses.line(next)
+        mshrs.present(next, self.next_now.get());
+        mshrs.line(next)
     }
 
     /// Declares what stays, after all slots.

@@ -44,7 +44,7 @@
 
 mod arrays;
 mod fill;
-mod misses;
+mod mshrs;
 mod observe;
 pub(crate) mod op;
 mod params;
@@ -58,7 +58,7 @@ mod turn;
 use crate::msg::{GpuOp, GpuReq, GpuRsp};
 use arrays::Arrays;
 use fill::Filler;
-use misses::Misses;
+use mshrs::Mshrs;
 pub use op::Kind;
 pub use params::{GpuL1Params, Inject, SbDrain};
 pub(crate) use params::{infos, value_of, word_of};
@@ -72,7 +72,7 @@ use weft_rtl::prelude::*;
 struct Core {
     p: GpuL1Params,
     arrays: Arrays,
-    misses: Misses,
+    mshrs: Mshrs,
     buffer: StoreBuffer,
     releases: Releases,
     filler: Filler,
@@ -85,7 +85,7 @@ impl Core {
         Core {
             p: p.clone(),
             arrays: Arrays::new(p),
-            misses: Misses::new(p),
+            mshrs: Mshrs::new(p),
             buffer: StoreBuffer::new("gpu_l1", p),
             releases: Releases::new("gpu_l1", p, p.inject == Inject::EarlyRelease),
             filler: Filler::new(p),
@@ -123,7 +123,7 @@ fn describe(p: &GpuL1Params) {
     let core = Core::new(p);
     let rsp = in_channel::<GpuRsp>("l1_rsp", &p.spandex);
     let (written, entry) = take_answers(&core, &rsp);
-    let ready = initialise(&core);
+    let ready = core.arrays.initialise();
     let turns = turn::Turns::new(&core, ready);
     let slot = slot::Slot::new(&core, &turns);
     let plan = slot.carry_out();
@@ -132,9 +132,9 @@ fn describe(p: &GpuL1Params) {
     observe::observe(&core, &turns, &slot, &plan);
     // Nobody here has seen what an atomic that returns a value does; the CU waits for those of the releasing
     // wave.
-    core.releases.finish(core.buffer.valid.get(), core.misses.storing(), answer);
+    core.releases.finish(core.buffer.valid.get(), core.mshrs.storing(), answer);
     core.filler.finish();
-    core.misses.finish();
+    core.mshrs.finish();
     core.buffer.finish();
     core.arrays.finish();
     core.replies.finish();
@@ -151,25 +151,13 @@ fn take_answers(core: &Core, rsp: &InChannel<GpuRsp>) -> (Bool, Bits) {
     when(writes | takes, || rsp.take());
     let written = (writes & core.buffer.is_out(at)).named("written");
     when(written, || core.buffer.answered(at));
-    let busy = core.misses.busy.get().bit_at(m.tag);
+    let busy = core.mshrs.busy.get().bit_at(m.tag);
     when(takes & busy, || core.filler.take(entry, m));
     let (id, text) = table::WRITTEN;
     cover(id, written, text);
     let text = "an answer to a write-through names an entry that is out";
     assert_always("gpu_l1_written_out", !writes | written, text);
-    let asked = busy & core.misses.is_atomic(entry).eq(m.op.is(GpuOp::At));
+    let asked = busy & core.mshrs.is_atomic(entry).eq(m.op.is(GpuOp::At));
     assert_always("gpu_l1_answer_asked", !takes | asked, "an answer names an MSHR that has asked so");
     (written, entry)
-}
-
-/// After reset writes the ages, one set per cycle; true when done.
-fn initialise(core: &Core) -> Bool {
-    let done = reg::<Bool>("init_done", ());
-    let row = reg::<Bits>("init_row", core.p.geometry().set_bits);
-    when(!done.get(), || {
-        core.arrays.clear_ages(row.get());
-        row.set(row.get() + 1);
-        when(row.get().all(), || done.set(true));
-    });
-    done.get()
 }

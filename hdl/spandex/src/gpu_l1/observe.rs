@@ -51,16 +51,16 @@ fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     count("gpu_l1_byte_stores", does(Operate::Send) & is(Kind::Store), "byte stores sent to the LLC");
     count("gpu_l1_write_throughs", plan.drains, "entries of the store buffer sent to the LLC");
     count("gpu_l1_releases", plan.queues & !is(Kind::Store), "releases");
-    let waits = turns.s1_valid.get() & !(plan.leaves & turns.is(Turn::Cu));
+    let waits = turns.head.valid.get() & !(plan.leaves & turns.is(Turn::Cu));
     count("gpu_l1_wait_cycles", waits, "cycles in which the request at the head waits");
 }
 
 fn answers(core: &Core, slot: &Slot<'_>, plan: &Plan) {
     let first = plan.fills & core.filler.first();
     let entry = core.filler.entry.get();
-    let read = first & !core.misses.is_atomic(entry);
+    let read = first & !core.mshrs.is_atomic(entry);
     count("gpu_l1_fills", first & plan.fill.does(Answer::Install), "lines installed");
-    count("gpu_l1_stale_fills", read & core.misses.is_stale(entry), "lines that come in stale");
+    count("gpu_l1_stale_fills", read & core.mshrs.is_stale(entry), "lines that come in stale");
     let evicts = first & plan.fill.does(Answer::Install) & slot.found.evicts;
     count("gpu_l1_evictions", evicts, "valid lines replaced");
 }
@@ -69,7 +69,7 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let race = |name: &str, cond: Bool, text: &str| cover(&format!("spandex.race.{name}"), cond, text);
     let does = |action| plan.goes & plan.row.does(action);
     let (op, of_line, buffered) = (&slot.op, &slot.of_line, &slot.buffered);
-    let reads = of_line.all & !core.misses.atomic.get();
+    let reads = of_line.all & !core.mshrs.atomic.get();
     race(
         "gpu_reread",
         does(Operate::Open) & reads.any(),
@@ -85,10 +85,10 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let captured = does(Operate::Open) & buffered.words.any();
     race("gpu_capture_at_open", captured, "a line is read of which some words are buffered");
     let entry = core.filler.entry.get();
-    let kept = core.misses.own(entry).0.any();
+    let kept = core.mshrs.own(entry).0.any();
     let installs = plan.fills & core.filler.first() & plan.fill.does(Answer::Install);
     race("gpu_own_store", installs & kept, "a line comes in of which words were stored here meanwhile");
-    let gone = installs & (core.misses.own(entry).0 & !buffered.words).any();
+    let gone = installs & (core.mshrs.own(entry).0 & !buffered.words).any();
     race("gpu_own_store_written", gone, "the same, when some of them have been written through already");
     race(
         "gpu_store_behind",
@@ -122,7 +122,7 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let loads = plan.goes & op.kind.is(Kind::Load);
     race("gpu_load_in_release", loads & active, "a load of another wavefront goes on during a release");
     let acquires = plan.fills & plan.fill.does(Answer::Flash);
-    let open = core.misses.busy.get() & !core.misses.atomic.get();
+    let open = core.mshrs.busy.get() & !core.mshrs.atomic.get();
     race(
         "gpu_acquire_open_reads",
         (acquires | plan.acquires) & open.any(),

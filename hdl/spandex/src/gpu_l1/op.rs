@@ -1,6 +1,7 @@
 //! What the CU asks, decoded.
 
 use super::params::GpuL1Params;
+use crate::amo::{amo_op, any_byte, every_byte};
 use crate::msg::WordOp;
 use weft_blocks::msg::{AmoOp, CuOp, CuReq};
 use weft_rtl::prelude::*;
@@ -130,49 +131,7 @@ fn of_cu(m: &CuReq) -> Bool {
 }
 
 fn word_op(m: &CuReq) -> Enum<WordOp> {
-    let code = |op: WordOp| enum_lit(op);
-    let pairs = [
-        (AmoOp::Add, WordOp::Add),
-        (AmoOp::Sub, WordOp::Sub),
-        (AmoOp::Inc, WordOp::Inc),
-        (AmoOp::Dec, WordOp::Dec),
-        (AmoOp::And, WordOp::And),
-        (AmoOp::Or, WordOp::Or),
-        (AmoOp::Xor, WordOp::Xor),
-        (AmoOp::Exch, WordOp::Exch),
-        (AmoOp::Cas, WordOp::Cas),
-    ];
-    let least = mux(m.sgn, code(WordOp::SMin), code(WordOp::Min));
-    let greatest = mux(m.sgn, code(WordOp::SMax), code(WordOp::Max));
-    let amo = mux(m.amo.is(AmoOp::Min), least, greatest);
-    let amo = pairs.iter().fold(amo, |rest, (from, to)| mux(m.amo.is(*from), code(*to), rest));
-    let plain = mux(m.op.is(CuOp::St), code(WordOp::Write), code(WordOp::Read));
+    let amo = amo_op(m);
+    let plain = mux(m.op.is(CuOp::St), enum_lit(WordOp::Write), enum_lit(WordOp::Read));
     mux(m.op.is(CuOp::Amo), amo, plain)
-}
-
-fn by_word(bytes: Bits, test: impl Fn(Bits) -> Bool) -> Bits {
-    let words: Vec<Bool> = (0..bytes.width() / 4).map(|w| test(bytes.slice(4 * w, 4))).collect();
-    pack_bools(&words)
-}
-
-/// Words of which some byte is in a mask.
-pub(crate) fn any_byte(bytes: Bits) -> Bits {
-    by_word(bytes, Bits::any)
-}
-
-/// Words of which every byte is.
-pub(crate) fn every_byte(bytes: Bits) -> Bits {
-    by_word(bytes, Bits::all)
-}
-
-/// Each bit of a mask so many times.
-pub(crate) fn spread(mask: Bits, times: u32) -> Bits {
-    let parts: Vec<Bits> = (0..mask.width()).map(|i| mask.bit(i).repeat(times)).collect();
-    pack(&parts)
-}
-
-/// Words of a mask from `a`, the others from `b`.
-pub(crate) fn merge(mask: Bits, a: Bits, b: Bits) -> Bits {
-    let here = spread(mask, 32);
-    (a & here) | (b & !here)
 }

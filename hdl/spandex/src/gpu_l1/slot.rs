@@ -2,15 +2,15 @@
 
 use super::Core;
 use super::arrays::Found;
-use super::misses::{OfLine, Target};
-use super::op::{Kind, Op, Part, merge};
+use super::mshrs::{OfLine, Target};
+use super::op::{Kind, Op, Part};
 use super::params::Inject;
 use super::store_buffer::{Buffered, Oldest};
 use super::table::{
     Access, Answer, Buffer, LineState, Local, Mark, Operate, Read, Words, answers, locals, operations,
 };
 use super::turn::{Turn, Turns};
-use crate::amo::WordAlu;
+use crate::amo::{WordAlu, merge, spread};
 use crate::msg::{GpuOp, GpuReq, WordOp};
 use weft_blocks::cache::l1::StallCause;
 use weft_blocks::msg::CuRsp;
@@ -88,10 +88,10 @@ impl Choice {
 
 impl<'a> Slot<'a> {
     pub fn new(core: &'a Core, turns: &'a Turns) -> Slot<'a> {
-        let op = mux(turns.is(Turn::Release), core.releases.queue.head, turns.s1.get());
-        let filled = core.misses.line(core.filler.entry.get());
+        let op = mux(turns.is(Turn::Release), core.releases.queue.head, turns.head.op.get());
+        let filled = core.mshrs.line(core.filler.entry.get());
         let line = mux(turns.is(Turn::Fill), filled, op.line).named("slot_line");
-        let request = (turns.is(Turn::Cu) & turns.s1_valid.get()) | turns.is(Turn::Release);
+        let request = (turns.is(Turn::Cu) & turns.head.valid.get()) | turns.is(Turn::Release);
         Slot {
             core,
             turns,
@@ -100,7 +100,7 @@ impl<'a> Slot<'a> {
             part: op.part(),
             op,
             request: request.named("slot_request"),
-            of_line: core.misses.of_line(line),
+            of_line: core.mshrs.of_line(line),
             buffered: core.buffer.look(line),
             oldest: core.buffer.oldest(),
         }
@@ -144,7 +144,7 @@ impl<'a> Slot<'a> {
         let stores = looks & (row.does(Operate::Buffer) | row.here(Local::Apply)) & (!acks | may_queue);
         let drains = self.drain(stores);
         let opens = row.does(Operate::Open) | row.does(Operate::Send) | row.here(Local::Fetch);
-        let no_entry = opens & core.misses.full();
+        let no_entry = opens & core.mshrs.full();
         let can_open = !opens | (core.req.free & !drains & !no_entry);
         let can_answer = !(row.does(Operate::Hit) | row.here(Local::Apply)) | core.replies.room();
         let goes = looks & !row.waits() & can_open & can_answer & (!acks | may_queue);
@@ -191,7 +191,7 @@ impl<'a> Slot<'a> {
         let other = mux(self.is(Kind::Load), access(Access::Ld), access(Access::Amo));
         let kind = mux(self.is(Kind::Store), store, other);
         let fresh = self.of_line.fresh;
-        let more = self.core.misses.takes_more(fresh.lowest_set());
+        let more = self.core.mshrs.takes_more(fresh.lowest_set());
         let some = mux(more, enum_lit(Read::Open), enum_lit(Read::Full));
         let read = mux(fresh.any(), some, enum_lit(Read::None));
         let inputs = (kind, self.found.state, read, self.buffer_case(kind));
@@ -246,7 +246,7 @@ impl<'a> Slot<'a> {
         let case = mux(self.no_room() | behind, state(Words::Waits), case);
         let fresh = self.of_line.fresh;
         let some =
-            mux(self.core.misses.takes_more(fresh.lowest_set()), enum_lit(Read::Open), enum_lit(Read::Full));
+            mux(self.core.mshrs.takes_more(fresh.lowest_set()), enum_lit(Read::Open), enum_lit(Read::Full));
         let read = mux(fresh.any(), some, enum_lit(Read::None));
         locals().decode_about(self.line, valid, (self.found.state, read, case))
     }
@@ -258,13 +258,13 @@ impl<'a> Slot<'a> {
     }
 
     fn decode_fill(&self) -> Decoded<LineState, Answer> {
-        let (misses, filler) = (&self.core.misses, &self.core.filler);
+        let (mshrs, filler) = (&self.core.mshrs, &self.core.filler);
         let entry = filler.entry.get();
-        let atomic = misses.is_atomic(entry);
+        let atomic = mshrs.is_atomic(entry);
         let mark = |mark: Mark| lit(mark.encoding(), 2);
-        let acquires = misses.target().acquires.bits().zext(2);
-        let at = mux(misses.is_bytes(entry), mark(Mark::Bytes), acquires);
-        let marked = mux(atomic, at, misses.is_stale(entry).bits().zext(2));
+        let acquires = mshrs.target().acquires.bits().zext(2);
+        let at = mux(mshrs.is_bytes(entry), mark(Mark::Bytes), acquires);
+        let marked = mux(atomic, at, mshrs.is_stale(entry).bits().zext(2));
         let op = mux(atomic, enum_lit(GpuOp::At), enum_lit(GpuOp::Rd));
         answers().decode_about(self.line, self.filling() & filler.first(), (op, marked))
     }
@@ -273,7 +273,7 @@ impl<'a> Slot<'a> {
     fn drain(&self, stores: Bool) -> Bool {
         let (core, oldest) = (self.core, &self.oldest);
         let merges = stores & self.buffered.open & self.buffered.at.eq(oldest.at);
-        let storing = (core.misses.of_line(oldest.line).storing & oldest.mask).any();
+        let storing = (core.mshrs.of_line(oldest.line).storing & oldest.mask).any();
         let may = oldest.there & !oldest.behind & !storing & !merges;
         let goes = (may & core.buffer.drains(core.releases.writes()) & core.req.free).named("drain_goes");
         let s = &core.p.spandex;
@@ -306,17 +306,17 @@ impl<'a> Slot<'a> {
     /// An operation on its line.
     fn access(&self, plan: &Plan) {
         let (core, op, found) = (self.core, &self.op, &self.found);
-        let (arrays, misses) = (&core.arrays, &core.misses);
+        let (arrays, mshrs) = (&core.arrays, &core.mshrs);
         let does = |action| plan.goes & plan.row.does(action);
         let words = self.part.words;
         let valid = found.state.is(LineState::V);
         when((does(Operate::Hit) & valid) | does(Operate::Update), || arrays.touch(found, found.way));
         when(does(Operate::Open), || {
             let captured = (self.seen(), self.buffered.data);
-            misses.open(op.line, &self.as_target(), captured, self.of_line.atomic);
+            mshrs.open(op.line, &self.as_target(), captured, self.of_line.atomic);
             self.send(enum_lit(GpuOp::Rd));
         });
-        when(does(Operate::Join), || misses.join(self.of_line.fresh.lowest_set(), &self.as_target()));
+        when(does(Operate::Join), || mshrs.join(self.of_line.fresh.lowest_set(), &self.as_target()));
         when(does(Operate::Buffer), || {
             core.buffer.store(&self.buffered, op.line, words, op.data);
         });
@@ -324,9 +324,9 @@ impl<'a> Slot<'a> {
             let old = arrays.data(found.way);
             arrays.put_data(found, found.way, merge(words, op.data, old));
         });
-        when(does(Operate::Capture), || misses.capture(self.of_line.fresh.lowest_set(), words, op.data));
+        when(does(Operate::Capture), || mshrs.capture(self.of_line.fresh.lowest_set(), words, op.data));
         when(does(Operate::Send), || {
-            misses.send(op.line, words, &self.of_line, self.part.bytes, &self.as_target());
+            mshrs.send(op.line, words, &self.of_line, self.part.bytes, &self.as_target());
             self.send(enum_lit(GpuOp::At));
         });
         when(does(Operate::Drop), || arrays.drop(found));
@@ -366,9 +366,9 @@ impl<'a> Slot<'a> {
             core.arrays.put_data(found, found.way, after);
         });
         let captures = does(Local::Keep) & wrote.any() & bool_lit(inject != Inject::LocalUncaptured);
-        when(captures, || core.misses.capture(self.of_line.fresh.lowest_set(), wrote, after));
+        when(captures, || core.mshrs.capture(self.of_line.fresh.lowest_set(), wrote, after));
         when(does(Local::Fetch), || {
-            core.misses.fetch(op.line, (self.seen(), self.buffered.data));
+            core.mshrs.fetch(op.line, (self.seen(), self.buffered.data));
             self.send(enum_lit(GpuOp::Rd));
         });
         count("gpu_l1_atomics_here", does(Local::Apply), "atomics and stores of CU scope done here");
@@ -382,7 +382,7 @@ impl<'a> Slot<'a> {
             op: kind,
             line: op.line,
             mask: self.part.words,
-            tag: core.misses.free_entry().resize(core.p.spandex.tag_bits()),
+            tag: core.mshrs.free_entry().resize(core.p.spandex.tag_bits()),
             amo: mux(self.part.bytes, enum_lit(WordOp::Merge), op.amo),
             cmp: op.cmp,
             bmask: self.part.bmask,
@@ -404,15 +404,15 @@ impl<'a> Slot<'a> {
             core.releases.queue.push(&Op { kind, ..*op });
         });
         when(plan.goes & self.turns.is(Turn::Cu) & !self.part.last, || {
-            let bytes = super::op::spread(self.part.words, 4) & op.mask;
-            self.turns.s1.set(Op { mask: op.mask & !bytes, ..*op });
+            let bytes = spread(self.part.words, 4) & op.mask;
+            self.turns.head.op.set(Op { mask: op.mask & !bytes, ..*op });
         });
         let flash = plan.acquires | (plan.fills & plan.fill.does(Answer::Flash));
         when(flash, || {
             if core.p.inject != Inject::KeepsCopies {
                 core.arrays.flash();
             }
-            core.misses.flash();
+            core.mshrs.flash();
         });
         let released = self.turns.is(Turn::Release);
         when(released & plan.leaves, || core.releases.pop());
@@ -422,10 +422,10 @@ impl<'a> Slot<'a> {
 
     /// The line of the answer at work, with what was stored here meanwhile.
     fn filled(&self) -> Bits {
-        let (misses, filler) = (&self.core.misses, &self.core.filler);
+        let (mshrs, filler) = (&self.core.mshrs, &self.core.filler);
         let entry = filler.entry.get();
-        let (words, own) = misses.own(entry);
-        let kept = words & (!misses.is_atomic(entry)).repeat(words.width());
+        let (words, own) = mshrs.own(entry);
+        let kept = words & (!mshrs.is_atomic(entry)).repeat(words.width());
         if self.core.p.inject == Inject::FillOverStore {
             return filler.data.get();
         }
@@ -438,14 +438,14 @@ impl<'a> Slot<'a> {
         let installs = plan.fills & core.filler.first() & plan.fill.does(Answer::Install);
         when(installs, || core.arrays.install(&self.found, self.line, self.filled()));
         plan.fill.leads_to_when(plan.fills, core.arrays.installed(&self.found));
-        when(plan.fills, || core.filler.served(&core.misses));
+        when(plan.fills, || core.filler.served(&core.mshrs));
     }
 
     /// What the CU gets.
     fn answer(&self, plan: &Plan) {
         let (core, op) = (self.core, &self.op);
         let filler = &core.filler;
-        let target = core.misses.target();
+        let target = core.mshrs.target();
         let fills = plan.fills & plan.fill.does(Answer::Answer);
         // What waits for its line outside has left a place that nobody is answered for.
         let fills = if core.p.scopes { fills & target.mask.any() } else { fills };
@@ -489,7 +489,7 @@ impl<'a> Slot<'a> {
         let why = mux(plan.no_entry, cause(StallCause::MshrFull), why);
         let why = mux(plan.looks, why, cause(StallCause::Release));
         let why = mux(self.turns.is(Turn::Cu), why, cause(StallCause::Bank));
-        let blocked = self.turns.s1_valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
+        let blocked = self.turns.head.valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
         stall.set(mux(blocked, why, cause(StallCause::None)));
         busy.set(self.core.releases.queue.valid);
     }

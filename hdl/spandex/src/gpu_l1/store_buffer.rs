@@ -143,7 +143,7 @@ impl StoreBuffer {
             open: open.any(),
             at: open.lowest_set(),
             words: young | old,
-            data: super::op::merge(young, data(open), data(out)),
+            data: crate::amo::merge(young, data(open), data(out)),
             unissued: young,
             out: out.any(),
             out_at: out.lowest_set(),

@@ -3,6 +3,7 @@
 use super::Core;
 use super::op::Op;
 use weft_blocks::msg::CuReq;
+use weft_cache::Head;
 use weft_rtl::prelude::*;
 
 /// Whose slot a cycle is, in order of precedence.
@@ -22,9 +23,7 @@ pub enum Turn {
 /// The turn, and the request in S1.
 pub(super) struct Turns {
     turn: Reg<Enum<Turn>>,
-    pub req: InChannel<CuReq>,
-    pub s1_valid: Reg<Bool>,
-    pub s1: Reg<Op>,
+    pub head: Head<CuReq, Op>,
     ready: Bool,
 }
 
@@ -33,9 +32,7 @@ impl Turns {
         let p = &core.p;
         Turns {
             turn: reg::<Enum<Turn>>("turn", ()),
-            req: in_channel::<CuReq>("cu_req", &p.spandex.cu()),
-            s1_valid: reg::<Bool>("s1_valid", ()),
-            s1: reg::<Op>("s1", p.clone()).field("pipeline"),
+            head: Head::new(in_channel::<CuReq>("cu_req", &p.spandex.cu()), p),
             ready,
         }
     }
@@ -47,7 +44,7 @@ impl Turns {
 
     /// Takes a request into S1; true while one waits there after this cycle, and its line.
     fn accept(&self, core: &Core, leaves: Bool) -> (Bool, Bits) {
-        let m = &self.req.msg;
+        let (head, m) = (&self.head, &self.head.req.msg);
         unused_input(&m.region);
         unused_input(&m.hint);
         unused_input(&m.remote);
@@ -55,16 +52,12 @@ impl Turns {
             unused_input(&m.scope);
         }
         unused_input(&m.cmp);
-        let accept = (self.req.valid & self.ready & (!self.s1_valid.get() | leaves)).named("s0_accept");
-        when(accept, || {
-            self.req.take();
-            self.s1.set(if core.p.scopes { Op::scoped(m) } else { Op::of(m, false) });
+        let (accept, waits) = head.accept(head.req.valid & self.ready, leaves, || {
+            head.op.set(if core.p.scopes { Op::scoped(m) } else { Op::of(m, false) });
         });
         let text = "an operation is one that the L1 can carry out";
         assert_always("gpu_l1_legal", !accept | Op::legal(m), text);
-        let waits = accept | (self.s1_valid.get() & !leaves);
-        self.s1_valid.set(waits);
-        (waits, mux(accept, m.line, self.s1.get().line))
+        (waits, mux(accept, m.line, head.op.get().line))
     }
 
     /// Chooses the next slot and presents its row. `leaves`: the request leaves S1; `filling`: the entry of an answer that comes in; `answer`: something is answered.
@@ -79,7 +72,7 @@ impl Turns {
         let next = mux(fills, turn(Turn::Fill), next);
         let next = mux(self.ready, next, turn(Turn::None)).named("turn_next");
         self.turn.set(next);
-        let fill_line = core.filler.present(&core.misses, filling);
+        let fill_line = core.filler.present(&core.mshrs, filling);
         let line = mux(next.is(Turn::Release), core.releases.queue.head.line, request_line);
         core.arrays.present(mux(next.is(Turn::Fill), fill_line, line));
     }

@@ -1,80 +1,27 @@
 //! Stage 3, the decision: what the operation is to its line, by the tables.
 
+use super::act::Llc;
 use super::params::{LlcFault, LlcParams, ReqsPolicy, RvkoGran, SharerMode};
 use super::stages::{Parts, Stages};
 use super::table::{self, Comes, Frame, Progresses, Replace, Use};
-use super::tbes::Tbe;
 use super::types::*;
 use crate::bank::owners::{owner, owners_of, whole_owners, words_of};
 use crate::bank::rows::{Rows, coded};
-use crate::bank::words::{self, Before, Commit, Return, Word};
+use crate::bank::words::{self, Before, Word};
 use crate::msg::ReqOp;
 use weft_rtl::prelude::*;
 
-/// The operation in stage 3 with all that is known of it.
-pub(super) struct Now {
-    pub valid: Bool,
-    pub op: Op,
-    pub look: Look,
-    /// The words of the line's place, and their owners.
-    pub line: Bits,
-    pub owners: Bits,
-    /// TBE of the operation, and of a write-back the one that revokes words of its line.
-    pub index: Bits,
-    pub tbe: Tbe,
-    pub progress: Progress,
-    /// A request, from wherever.
-    pub request: Bool,
-    /// Its TBE has evicted a line for it.
-    pub moved_in: Bool,
-    /// Its line is here, and not blocked.
-    pub here: Bool,
-    pub state: Enum<LineState>,
-    /// Owned words of the line, if it is here.
-    pub owned: Bits,
-    /// Words asked for that somebody owns, and that nobody does.
-    pub taken: Bits,
-    pub free: Bits,
-    pub ask: Enum<Ask>,
-}
-
+/// The operation in stage 3.
+pub(super) type Now = crate::bank::act::Now<Llc>;
 /// What is done.
-pub(super) struct Decision {
-    pub commits_v: Rows<Word, Commit>,
-    pub commits_s: Rows<Word, Commit>,
-    pub commits_o: Rows<Word, Commit>,
-    pub frames: Rows<LineState, Replace>,
-    pub blocked: Rows<TbeKind, Progresses>,
-    pub write_backs: [Rows<Word, Return>; 2],
-    /// The request commits.
-    pub commits: Bool,
-    /// Into a way without a line.
+pub(super) type Decision = crate::bank::act::Decision<Llc>;
+
+/// What only this bank decides.
+pub(super) struct Decided {
+    /// The request commits into a way without a line.
     pub fresh: Bool,
-    /// It begins with Inv or revocations.
-    pub phase1: Bool,
-    /// It joins a stall list.
-    pub joins: Bool,
-    /// It waits for memory.
-    pub fetches: Bool,
-    /// Another line is asked for first.
-    pub evicts: Bool,
     /// Sharers to be asked.
     pub inv: Bits,
-    /// Words to be revoked.
-    pub rv: Bits,
-    /// Words of a write-back that its sender owns.
-    pub mine: Bits,
-}
-
-impl Decision {
-    /// A row of the commit takes an action.
-    pub fn does(&self, action: Commit) -> Bool {
-        self.commits_v.does(action) | self.commits_s.does(action) | self.commits_o.does(action)
-    }
-    /// Words that a write-back gives back.
-    pub fn mine_taken(&self) -> Bits {
-        self.mine & self.write_backs[0].does(Return::Take).repeat(self.mine.width())
-    }
 }
 
 /// Which of its kinds a request is; `shared`: a sharer is the better answer to a ReqS.
@@ -133,11 +80,12 @@ pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
         request,
         moved_in,
         here,
-        state,
         owned,
         taken,
         free: op.req.mask & !owned,
         ask: asked.named("s3_ask"),
+        known: (),
+        req: op.req,
         op,
     }
 }
@@ -157,8 +105,8 @@ type Asks = Rows<NoState, Before>;
 
 /// What phase 1 has to ask: sharers and words.
 fn before(p: &LlcParams, n: &Now, (s, o): (&Asks, &Asks)) -> (Bits, Bits) {
-    let everything = n.op.req.mask.all() & n.ask.is_any(&[Ask::ReqO, Ask::ReqOData]);
-    let exempt = n.op.req.src.one_hot(p.sharing()) & everything.repeat(p.sharing());
+    let everything = n.req.mask.all() & n.ask.is_any(&[Ask::ReqO, Ask::ReqOData]);
+    let exempt = n.req.src.one_hot(p.sharing()) & everything.repeat(p.sharing());
     let inv = sharers(p, &n.look) & !exempt & s.does(Before::Inv).repeat(p.sharing());
     let whole = whole_owners(&p.s, n.owners, n.owned, n.taken);
     let revoked = if p.rvko == RvkoGran::Line { whole } else { n.taken };
@@ -190,7 +138,7 @@ fn frame(p: &LlcParams, n: &Now) -> Bits {
 
 /// What has come to a blocked line; meaningless for others.
 fn event(n: &Now) -> (Bool, Bits) {
-    let is = |kind| n.valid & n.op.kind.is(kind);
+    let is = |kind| n.is(kind);
     let joins = (is(Kind::Req) | is(Kind::Replay)) & n.look.blocked;
     let answers = is(Kind::Rvk);
     let pairs = [
@@ -213,7 +161,7 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
     let request = n.ask.bits();
     let met = table::met(p);
     let word = |word: Word| lit(word.encoding(), 2);
-    let shared = n.state.is(LineState::S);
+    let shared = n.look.there.state.is(LineState::S);
     let first = n.here & !n.op.kind.is(Kind::Commit);
     let asked =
         |name, w, at| Rows::listed(&words::before(met).only(name, &[w]), at, request, (request, word(w)));
@@ -222,7 +170,7 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
     let (inv, rv) = before(p, n, (&phases_s, &phases_o));
     let phase1 = (inv.any() | rv.any()).named("s3_phase1");
     let missing = n.request & !n.here & (n.moved_in | !n.look.blocked);
-    let whole = n.op.req.mask.all() & n.ask.is_any(&[Ask::ReqO, Ask::ReqWt, Ask::ReqWtFwd]);
+    let whole = n.req.mask.all() & n.ask.is_any(&[Ask::ReqO, Ask::ReqWt, Ask::ReqWtFwd]);
     let usage = coded(&[(whole, Use::Whole)], Use::Fetch);
     let frames = Rows::new(&table::frames(), missing, (usage, frame(p, n)));
     let fresh = (frames.does(Replace::Take) & whole).named("s3_fresh");
@@ -236,25 +184,24 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
     let (at, event) = event(n);
     let holder = tbes.at(mux(n.op.kind.is_any(&[Kind::Req, Kind::Replay]), n.look.by, n.index)).kind;
     let blocked = Rows::new(&table::blocked(met.shares), at, (holder, event));
-    let mine = (n.taken & words_of(&p.s, n.owners, n.op.req.src)).named("s3_mine");
+    let mine = (n.taken & words_of(&p.s, n.owners, n.req.src)).named("s3_mine");
     let back = n.valid & n.op.kind.is(Kind::Wb);
     let names = ["llc_words_back", "llc_words_crossed"];
     Decision {
-        write_backs: words::write_backs(met, names, (back, n.look.hit), (n.op.req.mask, mine)),
+        write_backs: words::write_backs(met, names, (back, n.look.hit), (n.req.mask, mine)),
         joins: (frames.does(Replace::Join) | blocked.does(Progresses::Join)).named("s3_joins"),
         fetches: (frames.does(Replace::Take) & !whole).named("s3_fetches"),
         evicts: frames.does(Replace::Evict).named("s3_evicts"),
         commits_v,
-        commits_s,
+        commits_s: Some(commits_s),
         commits_o,
         frames,
         blocked,
         commits,
-        fresh,
         phase1,
-        inv,
         rv,
         mine,
+        decided: Decided { fresh, inv },
     }
 }
 

@@ -87,24 +87,18 @@ fn describe(p: &LlcParams) {
     let met = table::met(p);
     word_machine(met).check(if met.shares { &[] } else { &[Word::S] });
     let own = input::<Bits>("own", p.s.node_bits());
-    let stages = stages::Stages::new(p);
+    let stages = stages::Stages::of(&p.bank(), p, p.kept());
     let arrays = Arrays::new(&p.bank(), p.kept());
     let tbes = tbes::Tbes::new(p);
     let outs = outputs::Outputs::new(p, own);
     let parts = stages::Parts { p, own, arrays: &arrays, tbes: &tbes, outs: &outs };
     // What stage 3 writes is seen by the next operation of the set only.
     let sending = outs.connect(&tbes);
-    let entered = stages.connect(&parts);
+    let entered = stages.pipe.connect(&arrays, || stages.select(&parts), || stages.look(&parts));
     let n = decide::now(&parts, &stages);
-    let d = about(n.op.req.line, || decide::decide(&parts, &n));
-    let done = act::Act { with: &parts, n: &n, d: &d }.act();
-    observe::connect(&observe::Seen {
-        parts: &parts,
-        stages: &stages,
-        entered: &entered,
-        n: &n,
-        d: &d,
-        done: &done,
-        sending: &sending,
-    });
+    let d = about(n.req.line, || decide::decide(&parts, &n));
+    let crosses = p.fault != LlcFault::NoCross;
+    let act = act::Act { with: &parts, n: &n, d: &d, bank: p.bank(), flex: p.flex, crosses };
+    let done = act.act();
+    observe::connect(&observe::Seen { bank: "llc", act: &act, stages: &stages, entered, done, sending });
 }

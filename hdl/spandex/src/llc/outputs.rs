@@ -41,7 +41,7 @@ impl Outputs {
         let p = &self.p;
         let (inv, rv) = (of(&tbes.todo_inv, entry.index), of(&tbes.todo_rv, entry.index));
         let (tbe, request) = (tbes.at(entry.index), tbes.entries.request(entry.index));
-        let (owner, words) = group(rv, tbes.owners(entry.index), rv, p.s.dev_bits());
+        let (owner, words) = group(rv, tbes.owners.read(entry.index), rv, p.s.dev_bits());
         let sharer = inv.lowest_set();
         let shares = inv.any();
         let downgrades = tbe.kind.is(TbeKind::Phase1) & request.op.is(ReqOp::ReqS);

@@ -11,8 +11,8 @@ use super::params::{LlcParams, SharerMode};
 use super::tbes::Tbes;
 use super::types::*;
 use crate::bank::arrays::{LineTag, Place};
-use crate::bank::pipeline::{Entered, Pipeline, more};
-use crate::bank::turns::{Channels, Turns};
+use crate::bank::pipeline::Entered;
+use crate::bank::turns::Makes;
 use crate::msg::{MemRsp, Req, Rsp, RspOp, Wb};
 use weft_rtl::prelude::*;
 
@@ -20,53 +20,35 @@ use weft_rtl::prelude::*;
 pub(super) type Parts<'a> = crate::bank::pipeline::Parts<'a, LlcParams, Tag, Tbes, Outputs>;
 
 /// The registers between stages, and the channels in.
-pub(super) struct Stages {
-    pub pipe: Pipeline<Op, Tag>,
-    pub from: Channels<Req, Wb, Rsp>,
-}
+pub(super) type Stages = crate::bank::turns::Stages<Op, Tag, Req, Wb, Rsp>;
 
 impl Stages {
-    /// Declares channels and registers.
-    pub fn new(p: &LlcParams) -> Stages {
-        let (pipe, from) = Pipeline::new(&p.bank(), p, p.kept(), |open| Channels::new(&p.s, open));
-        Stages { pipe, from }
-    }
-
-    /// Moves operations on, and the next one in. Returns what entered, and the ways that hold the line in stage 1.
-    pub fn connect(&self, with: &Parts) -> (Entered, Bits) {
-        self.pipe.connect(with.arrays, || self.select(with), || self.look(with))
-    }
-
     /// Stage 0.
-    fn select(&self, with: &Parts) -> (Op, Bool, Entered) {
+    pub fn select(&self, with: &Parts) -> (Op, Bool, Entered) {
         let Parts { p, tbes, outs, .. } = with;
         let Tbes { entries, lists, .. } = tbes;
         let (pipe, from) = (&self.pipe, &self.from);
-        let mem_line = tbes.at(self.from.mem.msg.tbe).line;
-        // What a TBE has ready is known only when stage 3 has left it.
-        let entry = pipe.order.pick(entries.ready() & pipe.calm(&entries.sets()));
-        let taken = pipe.takers(|op| op.kind.is(Kind::Req));
-        let (tbe_free, place_free) = (more(entries.valid(), &taken), more(lists.stalled(), &taken));
+        let mem_line = tbes.at(from.mem.msg.tbe).line;
+        let offer = self.offer(mem_line, (entries, lists), Kind::Req);
         let (wb_room, room) = (outs.up.answers.room_for_wb(), outs.room_for_commit());
-        let rsp = || from.rsp.valid & pipe.quiet(from.rsp.msg.line);
-        let mem = || from.mem.valid & pipe.quiet(mem_line);
         let wb = || from.wb.valid & pipe.quiet(from.wb.msg.line) & wb_room;
         let req = || {
             // Requests enter behind the operation in stage 3: a stream of them would leave a TBE of their set no gap.
             let req_set = p.bank().set_of(from.req.msg.line);
             let of_set: Vec<Bool> = entries.sets().iter().map(|set| set.eq(req_set)).collect();
             let due = (entries.ready() & pack_bools(&of_set)).any();
-            let may = room & tbe_free & place_free & pipe.quiet(from.req.msg.line) & !due;
+            let may = room & offer.tbe_free & offer.place_free & pipe.quiet(from.req.msg.line) & !due;
             from.req.valid & may
         };
-        let turns = Turns::new((rsp, mem), wb, || entry.any & room, req);
-        turns.take(&self.from, || pipe.order.granted(entry.index));
-        let (of_rsp, of_mem) = (|| self.of_rsp(p), || self.of_mem(p, mem_line));
-        let of_tbe = || self.of_tbe(with, entry.index);
-        let (op, go) = turns.op(*p, self.of_req(p), (of_rsp, of_mem), || self.of_wb(p), of_tbe);
-        let free = [tbe_free, place_free, room];
-        let entered = Entered::new(turns.req, from.req.valid, free, from.wb.valid & !turns.wb);
-        (op, go, entered)
+        let make = Makes {
+            rsp: &|| self.of_rsp(p),
+            mem: &|| self.of_mem(p, mem_line),
+            wb: &|| self.of_wb(p),
+            tbe: &|| self.of_tbe(with, offer.entry.index),
+            req: &|| self.of_req(p),
+        };
+        let taken = self.take(p, (&offer, room), from.rsp.msg.line, (wb, req), &make);
+        (taken.op, taken.any, taken.entered)
     }
 
     fn of_req(&self, p: &LlcParams) -> Op {
@@ -113,18 +95,21 @@ impl Stages {
     }
 
     /// Stage 1: looks the set up, and the TBEs. Returns the ways that hold the line.
-    fn look(&self, with: &Parts) -> Bits {
+    pub fn look(&self, with: &Parts) -> Bits {
         let Parts { p, arrays, tbes, .. } = with;
         let op = self.pipe.s1.get();
         let line = op.req.line;
         let replays = op.kind.is(Kind::Replay);
         let (same_set, others) = tbes.entries.others(p.bank().set_of(line), op.tbe, replays);
         let spare = |_: &[Tag]| arrays.held(|place| is_shared(p, place));
-        let found = self.pipe.search(arrays, tbes.entries.ways_of(same_set), spare);
-        let by_line = mux(op.kind.is(Kind::Wb), tbes.revoking(line), tbes.blocking(line)) & others;
-        let of_tbe = op.kind.is_any(&[Kind::Commit, Kind::Rvk, Kind::Ack, Kind::Mem]);
-        let way = |searched| mux(of_tbe, tbes.at(op.tbe).way, searched);
-        self.pipe.advance((found, arrays), (by_line, same_set), way)
+        let by = || {
+            (mux(op.kind.is(Kind::Wb), tbes.revoking(line), tbes.entries.blocking(line)) & others, same_set)
+        };
+        let way = |searched| {
+            let of_tbe = op.kind.is_any(&[Kind::Commit, Kind::Rvk, Kind::Ack, Kind::Mem]);
+            mux(of_tbe, tbes.at(op.tbe).way, searched)
+        };
+        self.pipe.look(arrays, tbes.entries.ways_of(same_set), spare, by, way)
     }
 }
 

@@ -5,6 +5,7 @@
 use super::params::{LlcParams, ReqsPolicy};
 pub use super::types::{LineState, TbeKind};
 pub use crate::bank::replace::Replace;
+pub use crate::bank::words::Progresses;
 use crate::bank::words::{Met, before, word_machine, words, write_back};
 use weft_rtl::prelude::*;
 
@@ -90,29 +91,6 @@ pub enum Comes {
     Memory,
     /// All has come.
     Done,
-}
-
-/// What that does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-pub enum Progresses {
-    /// The request joins the stall list.
-    Join,
-    /// The line into its way.
-    Install,
-    /// The request commits.
-    Finish,
-    /// One sharer less.
-    Ack,
-    /// Words into the line, no longer owned.
-    Store,
-    /// An owner has answered.
-    Back,
-    /// It will be a sharer.
-    Keep,
-    /// Words of a write-back into the line.
-    Collect,
-    /// The line gives its way to the request.
-    Replace,
 }
 
 transitions! {

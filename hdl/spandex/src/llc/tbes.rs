@@ -12,7 +12,7 @@
 
 use super::params::LlcParams;
 use super::types::*;
-use crate::bank::entries::{Entries, File, Start, each, marks, of};
+use crate::bank::entries::{Entries, File, Start, each, marks};
 use crate::bank::lists::{Ends, List, Lists};
 use weft_rtl::prelude::*;
 
@@ -24,7 +24,8 @@ pub(super) struct Tbes {
     pub todo_inv: Vec<Reg<Bits>>,
     /// Words for which a revocation is still to be sent.
     pub todo_rv: Vec<Reg<Bits>>,
-    owners: File<Bits>,
+    /// Owners of an entry's words when it began.
+    pub owners: File<Bits>,
 }
 
 /// An entry's registers.
@@ -67,29 +68,12 @@ impl Tbes {
     }
     /// An entry.
     pub fn at(&self, index: Bits) -> Tbe {
-        Tbe {
-            kind: of(&self.entries.kind, index),
-            line: of(&self.entries.line, index),
-            way: of(&self.entries.way, index),
-            list: self.lists.at(index),
-            sends: self.sending().bit_at(index),
-        }
-    }
-    /// Owners of its line's words when it began.
-    pub fn owners(&self, index: Bits) -> Bits {
-        self.owners.read(index)
-    }
-    /// Entries that block a line for requests.
-    pub fn blocking(&self, line: Bits) -> Bits {
-        self.entries.those(|i| self.entries.blocks(i, line))
+        let (kind, line, way) = self.entries.registers(index);
+        Tbe { kind, line, way, list: self.lists.at(index), sends: self.sending().bit_at(index) }
     }
     /// Entries that revoke words of a line.
     pub fn revoking(&self, line: Bits) -> Bits {
         self.entries.revoking(line, &[TbeKind::Phase1, TbeKind::Evict])
-    }
-    /// Calls `use_it` with the kind that an entry has after this cycle.
-    pub fn on_kind(&self, index: Bits, use_it: impl FnOnce(Enum<TbeKind>) + 'static) {
-        self.entries.on_kind(index, use_it);
     }
 
     /// Stage 3 begins a transaction in an entry, for a request.

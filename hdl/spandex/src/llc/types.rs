@@ -2,8 +2,7 @@
 
 use super::params::LlcParams;
 use crate::bank::Bank;
-use crate::bank::arrays::LineTag;
-use crate::bank::pipeline::Operation;
+use crate::bank::records;
 pub(super) use crate::bank::request::{Ask, Held, fwd_to, group};
 pub(super) use crate::bank::{blank, some};
 use weft_rtl::prelude::*;
@@ -32,15 +31,6 @@ pub(super) struct Tag {
     /// Words that nobody owns may differ from memory.
     #[field("dirty")]
     pub dirty: Bool,
-}
-
-impl LineTag for Tag {
-    fn tag(&self) -> Bits {
-        self.tag
-    }
-    fn absent(&self) -> Bool {
-        self.state.is(LineState::I)
-    }
 }
 
 /// What passes through the pipeline.
@@ -81,11 +71,7 @@ pub(super) struct Op {
     pub kept: Bool,
 }
 
-impl Operation for Op {
-    fn line(&self) -> Bits {
-        self.req.line
-    }
-}
+records!(Tag: absent in state LineState::I; Op: of Kind);
 
 /// What stage 1 has found.
 pub(super) type Look = crate::bank::look::Look<Tag>;

@@ -69,11 +69,10 @@ impl Arrays {
         self.rows.touch(found.set, way);
     }
 
-    /// Writes a set as it is after reset.
-    pub fn clear(&self, set: Bits) {
-        self.rows.clear_ages(set);
+    /// After reset writes states and ages, one set per cycle; true when done.
+    pub fn initialise(&self) -> Bool {
         let (all, invalid) = (Bv::ones(self.ways()), Bv::zero(self.ways() * STATE));
-        self.rows.beside.put.write_packed(set, lit_bv(all), lit_bv(invalid));
+        self.rows.initialise(|set| self.rows.beside.put.write_packed(set, lit_bv(all), lit_bv(invalid)))
     }
 
     /// Line number of a way of the row.

@@ -1,7 +1,7 @@
 //! An answer at work: the line is installed, then the operations that wait for it are done one per cycle, then Done tells the unit below. Nothing comes between, and nothing is waited
 //! for but the core and `l1_up`, which always take.
 
-use super::misses::Misses;
+use super::mshrs::Mshrs;
 use super::params::MesiL1Params;
 use crate::mesi_port::{DownOp, LineState, MesiDown};
 use weft_rtl::prelude::*;
@@ -57,7 +57,7 @@ impl Filler {
     }
 
     /// The answer is installed; its operations follow.
-    pub fn install(&self, misses: &Misses) {
+    pub fn install(&self, mshrs: &Mshrs) {
         let m = &self.down.msg;
         self.down.take();
         self.installs.set(true);
@@ -67,7 +67,7 @@ impl Filler {
         self.once.set(m.state.is(LineState::I));
         self.mshr.set(m.tag);
         self.peer.set(m.peer);
-        self.entry_next.set(misses.first(m.tag));
+        self.entry_next.set(mshrs.first(m.tag));
     }
 
     /// Number of the operation at work.
@@ -76,15 +76,15 @@ impl Filler {
     }
 
     /// The operation at work is done.
-    pub fn served(&self, misses: &Misses, wrote: Bool) {
+    pub fn served(&self, mshrs: &Mshrs, wrote: Bool) {
         let (mshr, entry) = (self.mshr.get(), self.entry.get());
-        misses.done(entry, wrote);
+        mshrs.done(entry, wrote);
         self.merged.set(true);
-        when(misses.is_last(mshr, entry), || {
+        when(mshrs.is_last(mshr, entry), || {
             self.serves.set(false);
             self.ends.set(true);
         })
-        .otherwise(|| self.entry_next.set(misses.next(entry)));
+        .otherwise(|| self.entry_next.set(mshrs.next(entry)));
     }
 
     /// The operation at work needs ownership.
@@ -106,20 +106,20 @@ impl Filler {
     }
 
     /// Line of the next slot.
-    pub fn line(&self, misses: &Misses) -> Bits {
-        misses.miss(mux(self.works(), self.mshr.get(), self.down.msg.tag)).line
+    pub fn line(&self, mshrs: &Mshrs) -> Bits {
+        mshrs.miss(mux(self.works(), self.mshr.get(), self.down.msg.tag)).line
     }
 
     /// Presents the next operation; call it when the next slot is the filler's.
-    pub fn present(&self, misses: &Misses) {
-        misses.present(self.entry_next.get());
+    pub fn present(&self, mshrs: &Mshrs) {
+        mshrs.present(self.entry_next.get());
     }
 
     /// Declares what stays, after all slots.
-    pub fn finish(&self, misses: &Misses) {
+    pub fn finish(&self, mshrs: &Mshrs) {
         self.entry.set(self.entry_next.get());
         let text = "an answer names a line that is waited for";
-        let open = misses.is_busy(self.down.msg.tag);
+        let open = mshrs.is_busy(self.down.msg.tag);
         assert_always("mesi_l1_answer_known", !self.installs.get() | open, text);
     }
 }

@@ -41,7 +41,7 @@
 
 mod arrays;
 mod fill;
-mod misses;
+mod mshrs;
 mod observe;
 mod op;
 pub(crate) mod params;
@@ -52,7 +52,7 @@ mod turn;
 use crate::mesi_port::MesiUp;
 use arrays::Arrays;
 use fill::Filler;
-use misses::Misses;
+use mshrs::Mshrs;
 pub use params::{MesiL1Inject, MesiL1Params};
 use weft_blocks::msg::CuRsp;
 use weft_blocks::registry::{BlockError, BlockInfo};
@@ -62,7 +62,7 @@ use weft_rtl::prelude::*;
 struct Core {
     p: MesiL1Params,
     arrays: Arrays,
-    misses: Misses,
+    mshrs: Mshrs,
     filler: Filler,
     cu_rsp: OutChannel<CuRsp>,
     up: OutChannel<MesiUp>,
@@ -111,33 +111,21 @@ fn describe(p: &MesiL1Params) {
     let core = Core {
         p: p.clone(),
         arrays: Arrays::new(port),
-        misses: Misses::new(p),
+        mshrs: Mshrs::new(p),
         filler: Filler::new(p),
         cu_rsp: out_channel::<CuRsp>("cu_rsp", &s.cu()),
         up: out_channel::<MesiUp>("l1_up", port),
         credits,
         put: wire_or::<Bool>("put", (), false),
     };
-    let ready = initialise(&core);
+    let ready = core.arrays.initialise();
     let turns = turn::Turns::new(&core, ready);
     let slot = stage::Slot::new(&core, &turns);
     let plan = slot.carry_out();
     stage::count_credits(&core);
     turns.choose(&core, &plan);
-    core.filler.finish(&core.misses);
-    core.misses.finish();
+    core.filler.finish(&core.mshrs);
+    core.mshrs.finish();
     observe::observe(&core, &slot, &plan);
     table::machine().check(&[]);
-}
-
-/// After reset writes states and ages, one set per cycle; true when done.
-fn initialise(core: &Core) -> Bool {
-    let done = reg::<Bool>("init_done", ());
-    let row = reg::<Bits>("init_row", core.p.port.geometry().set_bits);
-    when(!done.get(), || {
-        core.arrays.clear(row.get());
-        row.set(row.get() + 1);
-        when(row.get().all(), || done.set(true));
-    });
-    done.get()
 }

@@ -37,7 +37,11 @@ fn requests(slot: &Slot<'_>, plan: &Plan) {
 
 fn waits(slot: &Slot<'_>, plan: &Plan) {
     let w = &plan.waits;
-    count("mesi_l1_wait_cycles", slot.turns.s1_valid.get() & !plan.leaves, "cycles in which a request waits");
+    count(
+        "mesi_l1_wait_cycles",
+        slot.turns.head.valid.get() & !plan.leaves,
+        "cycles in which a request waits",
+    );
     count("mesi_l1_mshr_full", w.mshr, "cycles in which a miss waits for an MSHR");
     count("mesi_l1_buffer_full", w.entry, "cycles in which an operation waits for the store buffer");
     count("mesi_l1_no_way", w.room, "cycles in which every way of a set is pending or written back");
@@ -64,6 +68,6 @@ fn races(core: &Core, slot: &Slot<'_>, plan: &Plan) {
     race("once_rest", ends & filler.once.get(), "a line used once leaves stores behind, which ask again");
     race("shared_rest", ends & !filler.once.get(), "a shared line leaves stores behind, which ask again");
     let held = slot.serves & plan.target.does(Serve::Write);
-    let goes = core.arrays.state(core.misses.miss(filler.mshr.get()).way).is_any(&LineState::WBP);
+    let goes = core.arrays.state(core.mshrs.miss(filler.mshr.get()).way).is_any(&LineState::WBP);
     race("store_then_gone", held & goes, "a store is done on a line whose words are wanted back already");
 }

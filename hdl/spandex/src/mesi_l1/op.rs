@@ -2,8 +2,9 @@
 
 use super::params::MesiL1Params;
 use super::table::Access;
+use crate::amo::{amo_op, any_byte};
 use crate::msg::WordOp;
-use weft_blocks::msg::{AmoOp, CuOp, CuReq};
+use weft_blocks::msg::{CuOp, CuReq};
 use weft_rtl::prelude::*;
 
 /// Kinds of requests.
@@ -86,8 +87,7 @@ impl Op {
 impl Work {
     /// Words touched.
     pub fn words(&self) -> Bits {
-        let words: Vec<Bool> = (0..self.mask.width() / 4).map(|w| self.mask.slice(4 * w, 4).any()).collect();
-        pack_bools(&words)
+        any_byte(self.mask)
     }
 
     /// An atomic is of whole words, a compare-and-swap of one.
@@ -104,27 +104,6 @@ impl Work {
 }
 
 fn word_op(m: &CuReq) -> Enum<WordOp> {
-    let code = |op: WordOp| enum_lit(op);
-    let pairs = [
-        (AmoOp::Add, WordOp::Add),
-        (AmoOp::Sub, WordOp::Sub),
-        (AmoOp::Inc, WordOp::Inc),
-        (AmoOp::Dec, WordOp::Dec),
-        (AmoOp::And, WordOp::And),
-        (AmoOp::Or, WordOp::Or),
-        (AmoOp::Xor, WordOp::Xor),
-        (AmoOp::Exch, WordOp::Exch),
-        (AmoOp::Cas, WordOp::Cas),
-    ];
-    let least = mux(m.sgn, code(WordOp::SMin), code(WordOp::Min));
-    let greatest = mux(m.sgn, code(WordOp::SMax), code(WordOp::Max));
-    let amo = mux(m.amo.is(AmoOp::Min), least, greatest);
-    let amo = pairs.iter().fold(amo, |rest, (from, to)| mux(m.amo.is(*from), code(*to), rest));
-    mux(m.op.is(CuOp::Amo), amo, code(WordOp::Read))
-}
-
-/// Bit i of a mask repeated over byte i.
-pub(super) fn spread(mask: Bits) -> Bits {
-    let bytes: Vec<Bits> = (0..mask.width()).map(|i| mask.bit(i).repeat(8)).collect();
-    pack(&bytes)
+    let amo = amo_op(m);
+    mux(m.op.is(CuOp::Amo), amo, enum_lit(WordOp::Read))
 }

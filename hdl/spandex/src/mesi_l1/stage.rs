@@ -2,14 +2,14 @@
 
 use super::Core;
 use super::arrays::Found;
-use super::misses::Miss;
-use super::op::{Kind, Work, spread};
+use super::mshrs::Miss;
+use super::op::{Kind, Work};
 use super::params::MesiL1Inject;
 use super::table::{
     Access, Change, Evict, Mshr, Operate, Serve, answers, lookups, operations, targets, victims,
 };
 use super::turn::{Turn, Turns};
-use crate::amo::WordAlu;
+use crate::amo::{WordAlu, spread};
 use crate::mesi_port::{DownOp, LineState, MesiUp, UpOp};
 use weft_blocks::cache::l1::StallCause;
 use weft_blocks::msg::CuRsp;
@@ -66,14 +66,14 @@ impl<'a> Slot<'a> {
     pub fn new(core: &'a Core, turns: &'a Turns) -> Slot<'a> {
         let filler = &core.filler;
         let fills = turns.is(Turn::Fill);
-        let served = core.misses.op();
-        let s1 = turns.s1.get();
+        let served = core.mshrs.op();
+        let s1 = turns.head.op.get();
         let op = mux(fills, served, s1.work);
-        let filled = core.misses.miss(mux(filler.waits(), filler.down.msg.tag, filler.mshr.get())).line;
+        let filled = core.mshrs.miss(mux(filler.waits(), filler.down.msg.tag, filler.mshr.get())).line;
         let line = mux(turns.is(Turn::Ext), turns.ext.msg.line, s1.line);
         let line = mux(fills, filled, line).named("slot_line");
         let found = core.arrays.look_up(line, !turns.is(Turn::None));
-        let request = (turns.is(Turn::Cu) & turns.s1_valid.get()).named("slot_request");
+        let request = (turns.is(Turn::Cu) & turns.head.valid.get()).named("slot_request");
         let serves = fills & filler.serves.get();
         let (kind, releases, line) = (s1.kind, s1.releases, s1.line);
         Slot { core, turns, found, kind, releases, line, op, request, serves }
@@ -101,7 +101,7 @@ impl<'a> Slot<'a> {
     fn plan(&self) -> Plan {
         let (core, op) = (self.core, &self.op);
         let early = bool_lit(core.p.inject == MesiL1Inject::EarlyRelease);
-        let written = core.misses.written() | early;
+        let written = core.mshrs.written() | early;
         let release_waits = self.request & self.releases & !written;
         let looks = self.request & self.kind.is(Kind::Access) & !release_waits;
         let looks = looks.named("slot_looks");
@@ -114,13 +114,13 @@ impl<'a> Slot<'a> {
         let pends = looks & self.found.state.is(LineState::P);
         let puts = opens & victim.does(Evict::Put);
         let waits = Waits {
-            mshr: asks & core.misses.mshrs_full(),
-            entry: (asks | pends) & core.misses.entries_full(),
+            mshr: asks & core.mshrs.full(),
+            entry: (asks | pends) & core.mshrs.entries_full(),
             room: opens & !self.found.room,
             credit: puts & self.found.room & core.credits.get().none(),
         };
         let able = !(waits.mshr | waits.entry | waits.room | waits.credit);
-        let free = (!asks | core.misses.can_ask()) & (!puts | core.up.free);
+        let free = (!asks | core.mshrs.can_ask()) & (!puts | core.up.free);
         let now = looks & (row.does(Operate::Hit) | row.does(Operate::Write) | row.does(Operate::Perform));
         let reply = !(now & op.answered) | core.cu_rsp.free;
         let goes = (looks & !row.does(Operate::Wait) & able & free & reply).named("slot_goes");
@@ -146,15 +146,15 @@ impl<'a> Slot<'a> {
 
     /// State of the line that an answer has installed.
     fn served_state(&self) -> Enum<LineState> {
-        self.core.arrays.state(self.core.misses.miss(self.core.filler.mshr.get()).way)
+        self.core.arrays.state(self.core.mshrs.miss(self.core.filler.mshr.get()).way)
     }
 
     fn decode(&self, looks: Bool) -> Decoded<LineState, Operate> {
         let core = self.core;
-        let mshr = core.misses.of_line(self.line);
-        let shut = core.misses.is_shut(mshr.lowest_set());
+        let mshr = core.mshrs.of_line(self.line);
+        let shut = core.mshrs.is_shut(mshr.lowest_set());
         let fault = bool_lit(core.p.inject == MesiL1Inject::JoinShut);
-        let shut = (shut & !fault) | core.misses.entries_full();
+        let shut = (shut & !fault) | core.mshrs.entries_full();
         let pending = self.found.state.is(LineState::P);
         let case = |case: Mshr| lit(case.encoding(), 2);
         let case = mux(pending, mux(shut, case(Mshr::Shut), case(Mshr::Open)), case(Mshr::None));
@@ -176,7 +176,7 @@ impl<'a> Slot<'a> {
     /// Way that the slot reads: that of the line, or the one reserved for the answer.
     fn way(&self) -> Bits {
         let fills = self.turns.is(Turn::Fill);
-        mux(fills, self.core.misses.miss(self.core.filler.mshr.get()).way, self.found.way)
+        mux(fills, self.core.mshrs.miss(self.core.filler.mshr.get()).way, self.found.way)
     }
 
     /// The line after the operation, and whether it was written.
@@ -185,7 +185,7 @@ impl<'a> Slot<'a> {
         let old = self.core.arrays.data(self.way());
         let alu = WordAlu { op: op.amo, cmp: op.cmp, bmask: lit(0xf, 4) };
         let (done, wrote) = alu.line(op.words(), old, op.data);
-        let here = spread(op.mask);
+        let here = spread(op.mask, 8);
         let stored = (old & !here) | (op.data & here);
         let store = self.is(Access::St);
         (mux(store, stored, done), store | wrote.any())
@@ -202,11 +202,11 @@ impl<'a> Slot<'a> {
         let filler = &core.filler;
         let m = &filler.down.msg;
         let here = (self.turns.is(Turn::Fill) & filler.waits()).named("slot_installs");
-        let way = core.misses.miss(m.tag).way;
+        let way = core.mshrs.miss(m.tag).way;
         when(here, || {
             core.arrays.put_data(found, way, m.data);
             core.arrays.touch(found, way);
-            filler.install(&core.misses);
+            filler.install(&core.mshrs);
             when(!m.state.is(LineState::I), || core.arrays.set_state(found, way, m.state));
         });
         let kept = !here | found.way.eq(way);
@@ -221,7 +221,7 @@ impl<'a> Slot<'a> {
         let filler = &core.filler;
         let writes = target.does(Serve::Write) | target.does(Serve::Perform);
         let (after, wrote) = self.after();
-        when(plan.served, || filler.served(&core.misses, !self.is(Access::Ld)));
+        when(plan.served, || filler.served(&core.mshrs, !self.is(Access::Ld)));
         when(plan.served & writes & wrote, || {
             core.arrays.put_data(&self.found, self.way(), after);
             core.arrays.set_state(&self.found, self.way(), self.dirty(self.served_state()));
@@ -241,15 +241,15 @@ impl<'a> Slot<'a> {
         let goes = (ends & up.free).named("slot_ends");
         when(goes, || {
             filler.end();
-            let (op, line) = (enum_lit(UpOp::Done), core.misses.miss(mshr).line);
+            let (op, line) = (enum_lit(UpOp::Done), core.mshrs.miss(mshr).line);
             let (state, data) = (self.served_state(), core.arrays.data(way));
             up.send(&MesiUp { op, line, tag: mshr, state, way, data });
             when(filler.rest.get(), || {
-                core.misses.repeat(mshr, filler.entry());
+                core.mshrs.repeat(mshr, filler.entry());
                 core.arrays.set_state(found, way, enum_lit(LineState::P));
             })
             .otherwise(|| {
-                core.misses.free(mshr);
+                core.mshrs.free(mshr);
                 when(filler.once.get(), || core.arrays.set_state(found, way, enum_lit(LineState::I)));
             });
         });
@@ -276,12 +276,12 @@ impl<'a> Slot<'a> {
         let asks = opens | does(Operate::Upgrade);
         when(asks, || {
             let miss = Miss { line: self.line, way };
-            core.misses.take(&miss, does(Operate::Own), op, !self.is(Access::Ld));
+            core.mshrs.take(&miss, does(Operate::Own), op, !self.is(Access::Ld));
             arrays.put_tag(found, way, self.line);
             arrays.set_state(found, way, enum_lit(LineState::P));
         });
-        let mshr = core.misses.of_line(self.line).lowest_set();
-        when(does(Operate::Join), || core.misses.join(mshr, op, !self.is(Access::Ld)));
+        let mshr = core.mshrs.of_line(self.line).lowest_set();
+        when(does(Operate::Join), || core.mshrs.join(mshr, op, !self.is(Access::Ld)));
         when(opens & plan.victim.does(Evict::Put), || {
             let (state, data) = (found.victim_state, arrays.data(found.victim));
             let line = arrays.line_in(found, found.victim);
@@ -319,11 +319,11 @@ impl<'a> Slot<'a> {
             arrays.set_state(found, found.way, state);
         });
         when(does(Change::Words), || {
-            let here = spread(spread_words(m.mask));
+            let here = spread(spread(m.mask, 4), 8);
             arrays.put_data(found, found.way, (old & !here) | (m.data & here));
             to(LineState::M);
         });
-        when(does(Change::Shut), || core.misses.shut(core.misses.of_line(m.line).lowest_set()));
+        when(does(Change::Shut), || core.mshrs.shut(core.mshrs.of_line(m.line).lowest_set()));
         row.leads_to(arrays.state_after(found, found.way, found.state));
     }
 
@@ -349,9 +349,9 @@ impl<'a> Slot<'a> {
         });
         if core.p.weak_reads {
             let acquired = (done & op.acquires).named("acquired");
-            when(acquired, || core.misses.shut_reads());
+            when(acquired, || core.mshrs.shut_reads());
             let text = "no operation joins a read that is older than an acquire";
-            cover("spandex.race.mesi_l1_acquire_closes", acquired & core.misses.some_read(), text);
+            cover("spandex.race.mesi_l1_acquire_closes", acquired & core.mshrs.some_read(), text);
         }
     }
 
@@ -366,16 +366,10 @@ impl<'a> Slot<'a> {
         let why = mux(w.entry, cause(StallCause::SbFull), why);
         let why = mux(plan.release_waits, cause(StallCause::Release), why);
         let why = mux(self.turns.is(Turn::Cu), why, cause(StallCause::Bank));
-        let blocked = self.turns.s1_valid.get() & !plan.leaves;
+        let blocked = self.turns.head.valid.get() & !plan.leaves;
         stall.set(mux(blocked, why, cause(StallCause::None)));
         busy.set(plan.release_waits);
     }
-}
-
-/// Bit i of a mask of words over its four bytes.
-fn spread_words(mask: Bits) -> Bits {
-    let bytes: Vec<Bits> = (0..mask.width()).map(|i| mask.bit(i).repeat(4)).collect();
-    pack(&bytes)
 }
 
 /// A free entry of the write-back buffer comes back, one goes with each Put.

@@ -5,6 +5,7 @@ use super::op::Op;
 use super::stage::Plan;
 use crate::mesi_port::MesiExt;
 use weft_blocks::msg::CuReq;
+use weft_cache::Head;
 use weft_rtl::prelude::*;
 
 /// Whose slot a cycle is, in order of precedence.
@@ -24,23 +25,17 @@ pub enum Turn {
 /// The turn with what it needs.
 pub(super) struct Turns {
     pub turn: Reg<Enum<Turn>>,
-    pub req: InChannel<CuReq>,
+    pub head: Head<CuReq, Op>,
     pub ext: InChannel<MesiExt>,
-    pub s1_valid: Reg<Bool>,
-    pub s1: Reg<Op>,
     pub ready: Bool,
 }
 
 impl Turns {
     pub fn new(core: &Core, ready: Bool) -> Turns {
-        Turns {
-            turn: reg::<Enum<Turn>>("turn", ()),
-            req: in_channel::<CuReq>("cu_req", &core.p.port.spandex.cu()),
-            ext: in_channel::<MesiExt>("ext", &core.p.port),
-            s1_valid: reg::<Bool>("s1_valid", ()),
-            s1: reg::<Op>("s1", core.p.clone()).field("pipeline"),
-            ready,
-        }
+        let turn = reg::<Enum<Turn>>("turn", ());
+        let req = in_channel::<CuReq>("cu_req", &core.p.port.spandex.cu());
+        let ext = in_channel::<MesiExt>("ext", &core.p.port);
+        Turns { turn, head: Head::new(req, &core.p), ext, ready }
     }
 
     /// This cycle is the slot of one of these.
@@ -50,21 +45,17 @@ impl Turns {
 
     /// Takes a request into S1; true while one waits there after this cycle, and its line.
     fn accept(&self, core: &Core, leaves: Bool) -> (Bool, Bits) {
-        let m = &self.req.msg;
+        let (head, m) = (&self.head, &self.head.req.msg);
         for unused in [m.scope, m.hint] {
             unused_input(&unused);
         }
         unused_input(&m.remote);
         unused_input(&m.region);
         unused_input(&m.cmp);
-        let accept = (self.req.valid & self.ready & (!self.s1_valid.get() | leaves)).named("s0_accept");
-        when(accept, || {
-            self.req.take();
-            self.s1.set(Op::of(m, core.p.sync_own));
+        let (accept, waits) = head.accept(head.req.valid & self.ready, leaves, || {
+            head.op.set(Op::of(m, core.p.sync_own));
         });
-        let waits = accept | (self.s1_valid.get() & !leaves);
-        self.s1_valid.set(waits);
-        (waits, mux(accept, m.line, self.s1.get().line))
+        (waits, mux(accept, m.line, head.op.get().line))
     }
 
     /// Chooses the next slot and presents its row.
@@ -78,8 +69,8 @@ impl Turns {
         let next = mux(fills, enum_lit(Turn::Fill), next);
         let next = mux(self.ready, next, none).named("turn_next");
         self.turn.set(next);
-        when(fills, || core.filler.present(&core.misses));
+        when(fills, || core.filler.present(&core.mshrs));
         let line = mux(next.is(Turn::Ext), self.ext.msg.line, request_line);
-        core.arrays.present(mux(next.is(Turn::Fill), core.filler.line(&core.misses), line));
+        core.arrays.present(mux(next.is(Turn::Fill), core.filler.line(&core.mshrs), line));
     }
 }

@@ -1,7 +1,7 @@
 //! The CU's operations, and requests for ownership of what they have stored.
 
 use super::banks::WordState;
-use super::fills::{Place, Target};
+use super::mshrs::{Place, Target};
 use super::params::Inject;
 use super::port::StashRsp;
 use super::seek::Stage;
@@ -33,12 +33,12 @@ pub(super) struct Plan {
 
 impl Slot<'_> {
     pub fn active(&self) -> Bool {
-        self.turns.is(Turn::Cu) & self.turns.s1_valid.get()
+        self.turns.is(Turn::Cu) & self.turns.head.valid.get()
     }
 
     /// Words of the operation in S1 that can be done at once, one bit per bank, and the others.
     fn split(&self) -> (Bits, Bits) {
-        let s1 = self.turns.s1.get();
+        let s1 = self.turns.head.op.get();
         let states = &self.request;
         let load = s1.op.is(CuOp::Ld).repeat(s1.mask.width());
         let usable = states.owned | states.pending | (states.valid & load);
@@ -61,7 +61,7 @@ impl Slot<'_> {
     /// Decides what is done.
     pub fn plan(&self) -> Plan {
         let (core, turns, cu) = (self.core, self.turns, &self.core.search.cu);
-        let s1 = turns.s1.get();
+        let s1 = turns.head.op.get();
         let (load, store) = (s1.op.is(CuOp::Ld), s1.op.is(CuOp::St));
         let (active, drain) = (self.active(), turns.is(Turn::Drain) & self.oldest.there);
         let memory = active & (load | store);
@@ -86,7 +86,7 @@ impl Slot<'_> {
         let looks = (hits | found | drain).named("slot_looks");
         let (access, words) = (mux(drain, enum_lit(Access::Drain), access), mux(drain, dr, words));
         let row = operations().decode(looks, (access, words));
-        let full_mshrs = row.does(Operate::Read) & core.fills.full();
+        let full_mshrs = row.does(Operate::Read) & core.mshrs.full();
         let sends = row.does(Operate::Read) | row.does(Operate::Ask);
         let queue_full = core.releases.queue.full;
         let brought = mux(row.does(Operate::Join), self.coming.brings, self.found & askable);
@@ -121,14 +121,14 @@ impl Slot<'_> {
         let p = &self.core.p;
         let word = self.core.search.cu.word.get();
         let (bank, row) = (word.slice(0, p.bank_bits()), word.slice(p.bank_bits(), p.row_bits()));
-        missing.bit_at(bank) & self.turns.s1.get().row.element(bank, p.row_bits()).eq(row)
+        missing.bit_at(bank) & self.turns.head.op.get().row.element(bank, p.row_bits()).eq(row)
     }
 
     /// Begins a search for the first of some words, one bit per bank.
     fn seek(&self, begins: Bool, missing: Bits) {
         let (core, p) = (self.core, &self.core.p);
         let bank = missing.lowest_set();
-        let row = self.turns.s1.get().row.element(bank, p.row_bits());
+        let row = self.turns.head.op.get().row.element(bank, p.row_bits());
         let word = cat(&[row, bank]);
         let map = core.banks.owner(word);
         when(begins, || core.search.cu.start(word, map));
@@ -141,11 +141,11 @@ impl Slot<'_> {
     /// Carries it out.
     pub fn access(&self, plan: &Plan) {
         let (core, turns) = (self.core, self.turns);
-        let s1 = turns.s1.get();
+        let s1 = turns.head.op.get();
         let does = |action| plan.goes & plan.row.does(action);
         when(plan.lost, || core.search.cu.stop());
         when((plan.goes | plan.lost) & turns.is(Turn::Cu), || {
-            turns.s1.set(super::port::StashReq { mask: s1.mask & !plan.banks, ..s1 });
+            turns.head.op.set(super::port::StashReq { mask: s1.mask & !plan.banks, ..s1 });
         });
         when(plan.leaves, || core.search.cu.stop());
         when(does(Operate::Store) | does(Operate::Buffer), || core.banks.put(plan.banks, s1.row, s1.data));
@@ -154,19 +154,19 @@ impl Slot<'_> {
             self.set(plan.words, WordState::P);
             let at = core.buffer.store(&self.buffered, self.line, plan.words, self.none());
             core.places_in.write(at, &place);
-            core.fills.stored(self.line);
+            core.mshrs.stored(self.line);
         });
         let target = Target { mask: plan.banks, id: s1.id };
         when(does(Operate::Read), || {
-            core.fills.open(self.line, &place, plan.asked, &target);
-            core.req.send(&self.request_of(ReqOp::ReqV, core.fills.free_entry(), plan.asked));
+            core.mshrs.open(self.line, &place, plan.asked, &target);
+            core.req.send(&self.request_of(ReqOp::ReqV, core.mshrs.free_entry(), plan.asked));
         });
-        when(does(Operate::Join), || core.fills.join(self.coming.at, &target));
+        when(does(Operate::Join), || core.mshrs.join(self.coming.at, &target));
         when(does(Operate::Ask), || self.drain());
         when(turns.is(Turn::Drain) & plan.waits, || turns.hold_drain());
         when(plan.waits & plan.store & self.differs(), || core.buffer.want(self.buffered.at));
         core.banks.flash(plan.acquires);
-        core.fills.flash(plan.acquires);
+        core.mshrs.flash(plan.acquires);
         when(plan.queues, || core.releases.queue.push(&s1.id));
         self.answer(plan);
         self.tell_stall(plan);
@@ -185,7 +185,7 @@ impl Slot<'_> {
     /// What the CU gets.
     fn answer(&self, plan: &Plan) {
         let core = self.core;
-        let id = self.turns.s1.get().id;
+        let id = self.turns.head.op.get().id;
         let hit = plan.goes & plan.row.does(Operate::Hit);
         let released = self.turns.is(Turn::Release) & core.replies.free;
         when(released, || core.releases.pop());

@@ -11,38 +11,38 @@ impl Slot<'_> {
     pub fn done(&self) {
         let (core, turns) = (self.core, self.turns);
         let active = turns.is(Turn::Done);
-        let (entry, at) = (turns.done_mshr(core), turns.done_entry(core));
-        let read = active & !turns.done_sb.get();
+        let (entry, at) = (turns.done.mshr(), turns.done.entry());
+        let read = active & !turns.done.sb.get();
         let goes = read & core.replies.free;
-        let owns = active & turns.done_sb.get();
-        let (asked, line) = core.fills.arrived(entry);
-        let stale = core.fills.is_stale(entry);
-        let first = turns.done_next.get().none();
+        let owns = active & turns.done.sb.get();
+        let (asked, line) = core.mshrs.arrived(entry);
+        let stale = core.mshrs.is_stale(entry);
+        let first = turns.done.next.get().none();
         let kept = asked & self.mine & !self.states.here() & (!stale).repeat(asked.width());
         when(goes & first & kept.any(), || {
             self.set(kept, WordState::V);
             self.put(kept, line);
         });
-        let last = (turns.done_next.get().zext(8) + 1).eq(core.fills.count(entry).zext(8));
+        let last = (turns.done.next.get().zext(8) + 1).eq(core.mshrs.count(entry).zext(8));
         when(goes, || {
-            let target = core.fills.target();
+            let target = core.mshrs.target();
             core.replies.send(&StashRsp {
                 id: target.id,
                 kind: lit(0, 2),
                 mask: target.mask,
                 data: core.banks.to_banks(self.run.first, self.run.to_run(line)),
-                src: mux(core.fills.is_peer(entry), lit(2, 3), lit(1, 3)),
+                src: mux(core.mshrs.is_peer(entry), lit(2, 3), lit(1, 3)),
                 merged: !first,
             });
-            turns.end_done(last);
-            when(last, || core.fills.free(entry));
+            turns.done.end(last);
+            when(last, || core.mshrs.free(entry));
         });
         let owned = core.buffer.mask(at) & !core.pending.gone(at);
         when(owns, || {
             self.set(owned, WordState::O);
             core.buffer.answered(at);
             core.pending.done(at);
-            turns.end_done(bool_lit(true));
+            turns.done.end(bool_lit(true));
         });
         let text = "words whose ownership has come were pending";
         assert_always("stash_done_pending", !owns | (owned & !self.states.pending).none(), text);

@@ -7,7 +7,7 @@ use super::table::forwards;
 use super::turn::Turn;
 use crate::msg::{FwdOp, RspOp};
 use crate::word_l1::answer::{Answer, Now};
-use crate::word_l1::forward::status_after;
+use crate::word_l1::forward::{splits, status_after};
 use crate::word_l1::table::{Forward, Status};
 use weft_rtl::prelude::*;
 
@@ -131,19 +131,7 @@ impl Slot<'_> {
         };
         let unit = &self.core.fwd;
         let split = (goes & unit.begun.get() & !unit.second.get()).named("fwd_split");
-        let kinds = [
-            ("ReqV", FwdOp::ReqV),
-            ("ReqS", FwdOp::ReqS),
-            ("ReqO", FwdOp::ReqO),
-            ("ReqOdata", FwdOp::ReqOData),
-            ("ReqWT", FwdOp::ReqWt),
-            ("RvkO", FwdOp::RvkO),
-        ];
-        for (name, op) in kinds {
-            let text =
-                format!("the words of a forwarded {name} are in several states, or of several mappings");
-            race(&format!("split_{name}"), split & now.op.is(op), &text);
-        }
+        splits(split, now.op, "mappings", race);
         race("second_map", active & group.moves, "the words of a forward are looked for in another mapping");
     }
 }

@@ -43,9 +43,9 @@
 mod access;
 mod banks;
 mod done;
-mod fills;
 mod forward;
 mod maps;
+mod mshrs;
 mod observe;
 mod params;
 mod port;
@@ -64,8 +64,8 @@ use crate::word_l1::pending::Pending;
 use crate::word_l1::wbb::Wbb;
 use banks::Banks;
 pub use banks::WordState;
-use fills::{Fills, Place};
 use maps::Maps;
+use mshrs::{Mshrs, Place};
 pub use params::{Inject, STRIDE, StashParams, infos};
 pub use port::{StashMap, StashReq, StashRsp};
 use seek::Search;
@@ -83,7 +83,7 @@ struct Core {
     maps: Maps,
     banks: Banks,
     search: Search,
-    fills: Fills,
+    mshrs: Mshrs,
     buffer: StoreBuffer,
     /// Where the words of each entry of the store buffer stand.
     places: Memory<Place>,
@@ -108,7 +108,7 @@ impl Core {
             maps: Maps::new(p),
             banks: Banks::new(p),
             search: Search::new(p),
-            fills: Fills::new(p),
+            mshrs: Mshrs::new(p),
             buffer: StoreBuffer::without_data("stash", &word.l1),
             places_in: places.lane_writer("in"),
             places,
@@ -171,7 +171,7 @@ fn describe(p: &StashParams) {
     turns.choose(&core, plan.leaves & turns.is(Turn::Cu), event);
     let none = lit_bv(Bv::zero(p.spandex.mshrs));
     core.releases.finish(core.buffer.valid.get(), none, event);
-    core.fills.finish();
+    core.mshrs.finish();
     core.pending.finish();
     core.wbb.finish();
     core.buffer.finish();
@@ -196,12 +196,12 @@ fn take_responses(core: &Core, rsp: &InChannel<Rsp>) {
     let entry = m.tag.slice(0, s.mshr_bits());
     let at = (m.tag - u64::from(s.mshrs)).slice(0, core.word.l1.sb_bits());
     let back = (m.tag - u64::from(s.mshrs + s.sb)).slice(0, core.word.wbb_bits());
-    let (busy, out) = (core.fills.busy.get().bit_at(m.tag), core.buffer.is_out(at));
+    let (busy, out) = (core.mshrs.busy.get().bit_at(m.tag), core.buffer.is_out(at));
     let open = core.wbb.is_open(back);
-    when(rsp.valid & mshr & busy, || core.fills.answer(m));
+    when(rsp.valid & mshr & busy, || core.mshrs.answer(m));
     when(rsp.valid & store & out, || core.pending.answer(at, m.mask));
     when(rsp.valid & !mshr & !store & open, || core.wbb.answer(back, m.extra));
-    let reads = busy & m.op.is(RspOp::RspV) & (m.mask & !core.fills.left(entry)).none();
+    let reads = busy & m.op.is(RspOp::RspV) & (m.mask & !core.mshrs.left(entry)).none();
     let owns = out & m.op.is(RspOp::RspO) & (m.mask & !core.pending.left(at)).none();
     let expected = mux(mshr, reads, mux(store, owns, open & m.op.is(RspOp::RspWb)));
     let text = "a response answers outstanding words of an entry that has asked so";

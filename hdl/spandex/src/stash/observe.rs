@@ -14,7 +14,7 @@ impl Slot<'_> {
     pub(super) fn observe(&self, plan: &Plan) {
         let does = |action| plan.goes & plan.row.does(action);
         let count = |name: &str, cond: Bool, text: &str| count(&format!("stash_{name}"), cond, text);
-        let s1 = self.turns.s1.get();
+        let s1 = self.turns.head.op.get();
         let cu = self.turns.is(Turn::Cu);
         let last = plan.goes & plan.leaves & cu;
         count("loads", last & s1.op.is(CuOp::Ld), "loads answered or put into MSHRs");
@@ -31,10 +31,10 @@ impl Slot<'_> {
         let words = self.oldest.mask.popcount().zext(32);
         let text = "words that leave the store buffer for ownership";
         count_amount("stash_flushed_words", does(Operate::Ask), words, text);
-        let waits = self.turns.s1_valid.get() & !(plan.leaves & cu);
+        let waits = self.turns.head.valid.get() & !(plan.leaves & cu);
         count("wait_cycles", waits, "cycles in which the request at the head waits");
         let text = "cycles in which the words of a miss are sought";
-        count("seek_cycles", self.turns.s1_valid.get() & !self.core.search.cu.is(Stage::None), text);
+        count("seek_cycles", self.turns.head.valid.get() & !self.core.search.cu.is(Stage::None), text);
         let parts = does(Operate::Hit) & !plan.leaves;
         let text = "a load finds some of its words here and others not";
         cover("spandex.race.stash_parts", parts, text);
@@ -48,11 +48,11 @@ impl Slot<'_> {
         let cause = |c: StallCause| enum_lit(c);
         let why = mux(plan.store, cause(StallCause::SbFull), cause(StallCause::MshrFull));
         let why = mux(plan.waits, why, cause(StallCause::Other));
-        let op = self.turns.s1.get().op;
+        let op = self.turns.head.op.get().op;
         let release = op.is_any(&[CuOp::Rel, CuOp::Kend]);
         let why = mux(release, cause(StallCause::Release), why);
         let why = mux(self.turns.is(Turn::Cu), why, cause(StallCause::Bank));
-        let blocked = self.turns.s1_valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
+        let blocked = self.turns.head.valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
         stall.set(mux(blocked, why, cause(StallCause::None)));
         busy.set(self.core.releases.queue.valid);
         map.set(self.turns.map.valid);

@@ -2,13 +2,14 @@
 
 use super::Core;
 use super::banks::{States, WordState};
-use super::fills::Coming;
 use super::maps::Run;
+use super::mshrs::Coming;
 use super::seek::Stage;
 use super::table::{By, Vacate, vacate};
 use super::turn::{Turn, Turns};
 use crate::gpu_l1::store_buffer::{Buffered, Oldest};
-use crate::msg::{Req, ReqOp, Rsp, Wb, WordOp};
+use crate::msg::{Req, ReqOp, Rsp};
+use crate::word_l1::messages::{request, write_back};
 use crate::word_l1::wbb::WrittenBack;
 use weft_blocks::msg::CuOp;
 use weft_rtl::prelude::*;
@@ -38,8 +39,8 @@ pub(super) struct Slot<'a> {
 impl<'a> Slot<'a> {
     pub fn new(core: &'a Core, turns: &'a Turns, rsp: &'a InChannel<Rsp>) -> Slot<'a> {
         let (search, oldest) = (&core.search, core.buffer.oldest());
-        let (mshr, entry) = (turns.done_mshr(core), turns.done_entry(core));
-        let (filled, stored) = (core.fills.place(mshr), core.places.read(entry));
+        let (mshr, entry) = (turns.done.mshr(), turns.done.entry());
+        let (filled, stored) = (core.mshrs.place(mshr), core.places.read(entry));
         let leaving = core.places.read(oldest.at);
         let alias = search.cu.is(Stage::Alias);
         let pick = |line: Bits, map: Bits, run: Run| (line, map, run);
@@ -48,13 +49,13 @@ impl<'a> Slot<'a> {
         let walk = pick(search.walk.line.get(), search.walk.map.get(), search.walk.run.get());
         let fwd = pick(turns.fwd.msg.line, search.fwd.map.get(), search.fwd.run.get());
         let done = [
-            pick(core.fills.line(mshr), filled.map, filled.run),
+            pick(core.mshrs.line(mshr), filled.map, filled.run),
             pick(core.buffer.line(entry), stored.map, stored.run),
         ];
         let views = [
             (alias, other),
-            (turns.is(Turn::Done) & !turns.done_sb.get(), done[0]),
-            (turns.is(Turn::Done) & turns.done_sb.get(), done[1]),
+            (turns.is(Turn::Done) & !turns.done.sb.get(), done[0]),
+            (turns.is(Turn::Done) & turns.done.sb.get(), done[1]),
             (turns.is(Turn::Fwd), fwd),
             (turns.is(Turn::Drain), pick(oldest.line, leaving.map, leaving.run)),
             (turns.is(Turn::Walk), walk),
@@ -69,7 +70,7 @@ impl<'a> Slot<'a> {
         let (line, map) = (line.named("slot_line"), map.named("slot_map"));
         let run = Run { first: run.first.named("slot_first"), mapped: run.mapped.named("slot_mapped") };
         let (states, mine) = core.banks.states_of(&run, map);
-        let s1 = turns.s1.get();
+        let s1 = turns.head.op.get();
         let request = core.banks.states_at(s1.row);
         let load = s1.op.is(CuOp::Ld);
         let usable = request.owned | request.pending | (request.valid & load.repeat(s1.mask.width()));
@@ -87,7 +88,7 @@ impl<'a> Slot<'a> {
             back: core.wbb.look(line),
             oldest,
             request,
-            coming: core.fills.look(line, map, found),
+            coming: core.mshrs.look(line, map, found),
             found_banks: found_banks.named("slot_found"),
             found,
             line,
@@ -134,21 +135,8 @@ impl<'a> Slot<'a> {
     }
 
     pub fn request_of(&self, op: ReqOp, tag: Bits, mask: Bits) -> Req {
-        let s = &self.core.p.spandex;
-        Req {
-            op: enum_lit(op),
-            line: self.line,
-            mask,
-            src: self.core.own,
-            dst: s.home(self.line),
-            tag: tag.resize(s.tag_bits()),
-            flex: bool_lit(false),
-            fwd: bool_lit(false),
-            amo: enum_lit(WordOp::Read),
-            cmp: lit(0, 32),
-            bmask: lit(0, 4),
-            data: lit_bv(Bv::zero(s.data_bits())),
-        }
+        let core = self.core;
+        request((&core.p.spandex, core.own), op, (self.line, mask), tag, false)
     }
 
     /// Gets words that a mapping holds, some of which are in the way, out of it; `looks`: it is to be done in this slot. True if nothing is in the way (any more), and if something must be waited for.
@@ -161,16 +149,7 @@ impl<'a> Slot<'a> {
         when(flushes & room, || {
             let data = self.line_data();
             let at = core.wbb.take(self.line, owned, data);
-            let s = &core.p.spandex;
-            core.wb.send(&Wb {
-                line: self.line,
-                mask: owned,
-                src: core.own,
-                dst: s.home(self.line),
-                tag: at.resize(s.tag_bits()) + u64::from(s.mshrs + s.sb),
-                dirty: bool_lit(true),
-                data,
-            });
+            core.wb.send(&write_back((&core.p.spandex, core.own), (self.line, owned, data), at));
             self.set(owned, WordState::I);
         });
         count("stash_write_backs", flushes & room, "lines with owned words written back");

@@ -4,7 +4,9 @@ use super::Core;
 use super::port::{StashMap, StashReq};
 use super::seek::Stage;
 use crate::msg::Fwd;
+use crate::word_l1::served::Served;
 use weft_blocks::msg::CuOp;
+use weft_cache::Head;
 use weft_rtl::prelude::*;
 
 /// Whose slot a cycle is, in order of precedence (spandex.md section 7).
@@ -33,13 +35,7 @@ const AHEAD: u64 = 3;
 /// The turn, with what it needs.
 pub(super) struct Turns {
     turn: Reg<Enum<Turn>>,
-    /// Done: it is an entry of the store buffer; which; which of its loads.
-    pub done_sb: Reg<Bool>,
-    pub done_at: Reg<Bits>,
-    pub done_next: Reg<Bits>,
-    done_valid: Reg<Bool>,
-    done_ends: Wire<Bool>,
-    done_steps: Wire<Bool>,
+    pub done: Served,
     pub fwd: InChannel<Fwd>,
     fwd_leaves: Wire<Bool>,
     fwd_moves: Wire<Bool>,
@@ -51,9 +47,7 @@ pub(super) struct Turns {
     map_leaves: Wire<Bool>,
     /// Requests that were taken before the message, at most: two wait in the channel, one in S1.
     map_ahead: Reg<Bits>,
-    pub req: InChannel<StashReq>,
-    pub s1_valid: Reg<Bool>,
-    pub s1: Reg<StashReq>,
+    pub head: Head<StashReq, StashReq>,
     /// The rows read are those of words that were found, not those of the request.
     pub at_run: Reg<Bool>,
 }
@@ -64,12 +58,7 @@ impl Turns {
         let wire = |name: &str| wire_or::<Bool>(name, (), false);
         Turns {
             turn: reg::<Enum<Turn>>("turn", ()),
-            done_sb: reg::<Bool>("done_sb", ()),
-            done_at: reg::<Bits>("done_at", bits_for(u64::from(s.mshrs.max(s.sb)))),
-            done_next: reg::<Bits>("done_next", p.target_bits()),
-            done_valid: reg::<Bool>("done_valid", ()),
-            done_ends: wire("done_ends"),
-            done_steps: wire("done_steps"),
+            done: Served::new(&core.word.l1),
             fwd: in_channel::<Fwd>("l1_fwd", s),
             fwd_leaves: wire("fwd_leaves"),
             fwd_moves: wire("fwd_moves"),
@@ -79,9 +68,7 @@ impl Turns {
             map: in_channel::<StashMap>("map", p),
             map_leaves: wire("map_leaves"),
             map_ahead: reg::<Bits>("map_ahead", 2).reset(&[AHEAD]),
-            req: in_channel::<StashReq>("cu_req", p),
-            s1_valid: reg::<Bool>("s1_valid", ()),
-            s1: reg::<StashReq>("s1", p.clone()).field("pipeline"),
+            head: Head::new(in_channel::<StashReq>("cu_req", p), p),
             at_run: reg::<Bool>("at_run", ()),
         }
     }
@@ -89,19 +76,6 @@ impl Turns {
     /// This cycle is the slot of one of these.
     pub fn is(&self, turn: Turn) -> Bool {
         self.turn.get().is(turn)
-    }
-
-    /// MSHR, and store buffer entry, of the Done slot.
-    pub fn done_mshr(&self, core: &Core) -> Bits {
-        self.done_at.get().slice(0, core.p.spandex.mshr_bits())
-    }
-    pub fn done_entry(&self, core: &Core) -> Bits {
-        self.done_at.get().slice(0, core.word.l1.sb_bits())
-    }
-
-    /// The Done slot is the last of its entry, or another load follows.
-    pub fn end_done(&self, last: Bool) {
-        when(last, || self.done_ends.set(true)).otherwise(|| self.done_steps.set(true));
     }
 
     /// The forward is done with.
@@ -136,8 +110,8 @@ impl Turns {
 
     /// Requests that the CU sent before the mapping's message come before it: a wave's last store may still be on its way when its space is mapped again.
     fn follow(&self, leaves: Bool) {
-        let (ahead, idle) = (self.map_ahead.get(), !self.s1_valid.get() & !self.req.valid);
-        let passed = self.s1_valid.get() & leaves & ahead.any();
+        let (ahead, idle) = (self.map_ahead.get(), !self.head.valid.get() & !self.head.req.valid);
+        let passed = self.head.valid.get() & leaves & ahead.any();
         let next = mux(passed, ahead - 1, ahead);
         let next = mux(idle, lit(0, 2), next);
         let next = mux(self.map_leaves.get(), lit(AHEAD, 2), next);
@@ -146,48 +120,23 @@ impl Turns {
 
     /// Takes a request; whether one waits afterwards, and its rows.
     fn accept(&self, core: &Core, leaves: Bool) -> (Bool, Bits) {
-        let m = &self.req.msg;
-        let accept = (self.req.valid & (!self.s1_valid.get() | leaves)).named("s0_accept");
-        when(accept, || {
-            self.req.take();
-            self.s1.set(m);
-        });
+        let (head, m) = (&self.head, &self.head.req.msg);
+        let (accept, waits) = head.accept(head.req.valid, leaves, || head.op.set(m));
         let memory = m.op.is_any(&[CuOp::Ld, CuOp::St]);
         let other = m.op.is_any(&[CuOp::Rel, CuOp::Acq, CuOp::Kbegin, CuOp::Kend]);
         let legal = (memory & m.mask.any()) | (other & m.mask.none());
         let text = "an operation is one that the stash can carry out";
         assert_always("stash_legal", !accept | legal, text);
-        let waits = accept | (self.s1_valid.get() & !leaves);
-        self.s1_valid.set(waits);
         let own = core.search.cu.is(Stage::Alias);
         let alias = core.banks.rows_from(core.search.other_run.get().first);
-        (waits, mux(accept, m.row, mux(own, alias, self.s1.get().row)))
+        (waits, mux(accept, m.row, mux(own, alias, head.op.get().row)))
     }
 
     /// The next entry that is done, or the next load of the present one; true if there is one.
     fn choose_done(&self, core: &Core) -> Bool {
-        let s = &core.p.spandex;
-        let stays = self.done_valid.get() & !self.done_ends.get();
-        let width = self.done_at.get().width();
-        let here = |n: u32, sb: bool| {
-            let mine = if sb { self.done_sb.get() } else { !self.done_sb.get() };
-            self.done_at.get().one_hot(n) & (self.done_valid.get() & mine).repeat(n)
-        };
-        let fills = core.fills.ready.get() & !here(s.mshrs, false);
-        let stores = core.pending.ready.get() & !here(s.sb, true);
-        let sb = mux(stays, self.done_sb.get(), fills.none());
-        let picked = mux(fills.any(), fills.lowest_set().resize(width), stores.lowest_set().resize(width));
-        let at = mux(stays, self.done_at.get(), picked);
-        let any = stays | fills.any() | stores.any();
-        let next = mux(self.done_steps.get(), self.done_next.get() + 1, self.done_next.get());
-        let next = mux(stays, next, lit(0, core.p.target_bits()));
-        self.done_valid.set(any);
-        when(any, || {
-            self.done_sb.set(sb);
-            self.done_at.set(at);
-            self.done_next.set(next);
-        });
-        core.fills.present(at.slice(0, s.mshr_bits()), next);
+        let (mshrs, stores) = (|| core.mshrs.ready.get(), || core.pending.ready.get());
+        let (any, at, _, next) = self.done.choose(mshrs, stores, |any| any);
+        core.mshrs.present(at.slice(0, core.p.spandex.mshr_bits()), next);
         any
     }
 

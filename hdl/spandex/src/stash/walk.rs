@@ -68,7 +68,7 @@ impl Slot<'_> {
         let (turns, search) = (self.turns, &self.core.search);
         let alias = self.active() & search.cu.is(Stage::Alias) & turns.at_run.get();
         let walk = self.walk_looks();
-        let by = mux(turns.s1.get().op.is(CuOp::Ld), enum_lit(By::Ld), enum_lit(By::St));
+        let by = mux(turns.head.op.get().op.is(CuOp::Ld), enum_lit(By::Ld), enum_lit(By::St));
         let by = mux(walk, enum_lit(By::Map), by);
         let among = mux(walk, self.run.mapped, self.found);
         let (passes, waits) = self.vacate(alias | walk, by, among);
@@ -109,7 +109,7 @@ impl Slot<'_> {
         when(begins, || {
             walk.phase.set(mux(valid, enum_lit(Phase::Old), enum_lit(Phase::New)));
             walk.row.set(mux(valid, of_old.first, of_new.first));
-            core.fills.ends(m.index);
+            core.mshrs.ends(m.index);
         });
         let scans = active & (phase(Phase::Old) | phase(Phase::New)) & core.search.walk.is(Stage::None);
         self.scan(scans, phase(Phase::Old), &of_old, &of_new);

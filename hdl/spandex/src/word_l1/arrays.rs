@@ -146,9 +146,9 @@ impl Arrays {
         self.rows.touch(found.set, found.way);
     }
 
-    /// Writes a set's ages as after reset.
-    pub fn clear_ages(&self, set: Bits) {
-        self.rows.clear_ages(set);
+    /// After reset writes the ages, one set per cycle; true when done.
+    pub fn initialise(&self) -> Bool {
+        self.rows.initialise(|_| ())
     }
 
     /// Gives the words of the way other states; at most once per cycle. In the cycle of a flash none is valid afterwards: an atomic that acquires does not keep the other words of
@@ -218,7 +218,7 @@ impl Arrays {
     fn fixed_words(&self) -> Bits {
         let words = self.p.l1.spandex.words();
         let none = lit_bv(Bv::zero(self.low.get().width()));
-        self.fixed.as_ref().map_or(none, |fixed| crate::gpu_l1::op::spread(fixed.get(), words))
+        self.fixed.as_ref().map_or(none, |fixed| crate::amo::spread(fixed.get(), words))
     }
 
     /// Declares how states change; call it last.

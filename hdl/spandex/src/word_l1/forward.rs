@@ -1,12 +1,12 @@
 //! The slot of a forward: words of one status per cycle, each kind with its own answer (spandex.md section 5).
 
 use super::answer::{Answer, Now};
-use super::misses::{Delayed, DelayedRead, Then};
+use super::mshrs::{Delayed, DelayedRead, Then};
 use super::params::Inject;
 use super::slot::Slot;
 use super::table::{Forward, Status, forwards};
 use super::turn::Turn;
-use crate::gpu_l1::op::merge;
+use crate::amo::merge;
 use crate::msg::{FwdOp, RspOp};
 use weft_rtl::prelude::*;
 
@@ -49,6 +49,22 @@ impl FwdUnit {
     }
 }
 
+/// Covers the forwards that are `split`, by kind: their words are in several states, or of several `parts`.
+pub(crate) fn splits(split: Bool, op: Enum<FwdOp>, parts: &str, race: impl Fn(&str, Bool, &str)) {
+    let kinds = [
+        ("ReqV", FwdOp::ReqV),
+        ("ReqS", FwdOp::ReqS),
+        ("ReqO", FwdOp::ReqO),
+        ("ReqOdata", FwdOp::ReqOData),
+        ("ReqWT", FwdOp::ReqWt),
+        ("RvkO", FwdOp::RvkO),
+    ];
+    for (name, kind) in kinds {
+        let text = format!("the words of a forwarded {name} are in several states, or of several {parts}");
+        race(&format!("split_{name}"), split & op.is(kind), &text);
+    }
+}
+
 impl Slot<'_> {
     fn network_forward(&self) -> Now {
         Now::of(&self.turns.fwd.msg, &self.core.fwd)
@@ -56,9 +72,9 @@ impl Slot<'_> {
 
     /// A delayed forward, after the operation that it had to wait for.
     fn delayed(&self) -> Now {
-        let (s, misses, entry) = (&self.core.p.l1.spandex, &self.core.misses, self.turns.replay_at.get());
-        let (reads, read) = misses.read_delayed(entry);
-        let (word, removal) = misses.removal(entry);
+        let (s, mshrs, entry) = (&self.core.p.l1.spandex, &self.core.mshrs, self.turns.replay_at.get());
+        let (reads, read) = mshrs.read_delayed(entry);
+        let (word, removal) = mshrs.removal(entry);
         let one = word.one_hot(s.words());
         let kinds = [(Then::Revoke, FwdOp::RvkO), (Then::Share, FwdOp::ReqS), (Then::Give, FwdOp::ReqOData)];
         let op = kinds
@@ -86,7 +102,7 @@ impl Slot<'_> {
         let out = out & (self.buffered.out & !core.pending.how(at).through).repeat(out.width());
         let rest = now.rest;
         let line = core.arrays.data(&self.found);
-        let (mshr, pending) = core.misses.first_pending(&self.of_line, rest);
+        let (mshr, pending) = core.mshrs.first_pending(&self.of_line, rest);
         let (back, live, back_data) = core.wbb.first_live(self.line, rest);
         let mut group = Group { status: enum_lit(Status::Other), words: rest, data: line, mshr, back };
         // An entry of the write-back buffer, an MSHR at a time.
@@ -141,7 +157,7 @@ impl Slot<'_> {
         let table = forwards(core.p.kind);
         let row = table.decode_about(self.line, decoded, (now.op, group.status, direct));
         let first_of_two = row.does(Forward::Both) & !unit.second.get() & (group.words & now.wanted).any();
-        let has_room = !core.misses.has_read(group.mshr);
+        let has_room = !core.mshrs.has_read(group.mshr);
         let nacks = row.does(Forward::Nack) | (row.does(Forward::DelayRead) & !has_room);
         let silent = now.drop
             | (row.does(Forward::Delay) & !row.does(Forward::Req))
@@ -155,7 +171,7 @@ impl Slot<'_> {
         when(active & between, || self.turns.repeat_fwd());
         when(goes & now.drop, || {
             core.arrays.set_words(&self.found, &self.found.states().without(now.rest));
-            core.misses.spoil(self.of_line.all);
+            core.mshrs.spoil(self.of_line.all);
         });
         row.leads_to_when(done & !now.drop, self.status_after(&group, &row));
         self.advance(&now, &group, goes, first_of_two, replay);
@@ -193,12 +209,12 @@ impl Slot<'_> {
             let (none, lost) = (self.none(), found.states().without(words));
             let (shared, valid) = if core.p.flex() { (kept, none) } else { (none, kept) };
             core.arrays.set_words(found, &lost.to_valid(valid).to_shared(shared));
-            core.misses.spoil(self.of_line.all);
+            core.mshrs.spoil(self.of_line.all);
         });
         when(row.does(Forward::Write), || {
             let data = merge(words, self.turns.fwd.msg.data, core.arrays.data(found));
             core.arrays.put_data(found, data);
-            core.misses.spoil(self.of_line.all);
+            core.mshrs.spoil(self.of_line.all);
         });
         let note = row.does(Forward::Note);
         when(note & group.status.is(Status::Po), || core.pending.removed(self.buffered.out_at, words));
@@ -220,13 +236,13 @@ impl Slot<'_> {
                     tbe: now.tbe,
                 })
                 .collect();
-            core.misses.delay(group.mshr, words, &lanes);
+            core.mshrs.delay(group.mshr, words, &lanes);
             // Who has been answered may have written the word already: what comes now must see it.
-            when(row.does(Forward::Req), || core.misses.close(group.mshr));
+            when(row.does(Forward::Req), || core.mshrs.close(group.mshr));
         });
         when(row.does(Forward::DelayRead) & has_room, || {
             let read = DelayedRead { mask: words, req: now.req, tag: now.tag };
-            core.misses.delay_read(group.mshr, &read);
+            core.mshrs.delay_read(group.mshr, &read);
         });
     }
 
@@ -241,7 +257,7 @@ impl Slot<'_> {
             (Status::O, core.arrays.owned_after(&self.found)),
             // Faults that lose a removal.
             (Status::Po, !pending & !lost(Inject::KeepsOwnership, Forward::Note)),
-            (Status::Pd, !core.misses.gone_after(group.mshr) & !lost(Inject::NoDelay, Forward::Delay)),
+            (Status::Pd, !core.mshrs.gone_after(group.mshr) & !lost(Inject::NoDelay, Forward::Delay)),
             (Status::Wb, !core.wbb.gone_after(group.back)),
         ];
         status_after(group.status, group.words, &stays)
@@ -257,7 +273,7 @@ impl Slot<'_> {
         if core.p.flex() && core.p.inject != Inject::KeepsShared {
             when(found.present, || core.arrays.set_words(found, &found.states().without(found.shared)));
         }
-        core.misses.invalidated(&self.of_line);
+        core.mshrs.invalidated(&self.of_line);
     }
 
     /// What is left of the forward.
@@ -273,9 +289,9 @@ impl Slot<'_> {
         });
         when(goes & replay & !first_of_two, || {
             let entry = self.turns.replay_at.get();
-            let done = core.misses.replayed(entry, group.words);
+            let done = core.mshrs.replayed(entry, group.words);
             when(done, || {
-                let over = core.misses.followed(entry);
+                let over = core.mshrs.followed(entry);
                 when(over, || self.free_miss(entry));
             });
         });
@@ -288,7 +304,7 @@ impl Slot<'_> {
     /// An MSHR is free; its line may leave if nothing else of it is under way.
     pub fn free_miss(&self, entry: Bits) {
         let core = self.core;
-        core.misses.free(entry);
+        core.mshrs.free(entry);
         let others = self.of_line.all & !entry.one_hot(core.p.l1.spandex.mshrs);
         when(others.none() & !self.buffered.out & self.found.present, || core.arrays.unpin(&self.found));
     }
@@ -306,21 +322,9 @@ impl Slot<'_> {
         count("spandex_tu_delayed", goes & delays & !nacks, "forwards delayed");
         let race = |name: &str, cond: Bool, text: &str| cover(&self.core.p.race(name), cond, text);
         let split = (goes & self.core.fwd.begun.get() & !self.core.fwd.second.get()).named("fwd_split");
-        let kinds = [
-            ("ReqV", FwdOp::ReqV),
-            ("ReqS", FwdOp::ReqS),
-            ("ReqO", FwdOp::ReqO),
-            ("ReqOdata", FwdOp::ReqOData),
-            ("ReqWT", FwdOp::ReqWt),
-            ("RvkO", FwdOp::RvkO),
-        ];
-        for (name, op) in kinds {
-            let text =
-                format!("the words of a forwarded {name} are in several states, or of several entries");
-            race(&format!("split_{name}"), split & now.op.is(op), &text);
-        }
+        splits(split, now.op, "entries", race);
         if self.core.p.joins() {
-            let delayed = goes & row.does(Forward::Delay) & self.core.misses.is_joined(group.mshr);
+            let delayed = goes & row.does(Forward::Delay) & self.core.mshrs.is_joined(group.mshr);
             race("forward_behind_joined", delayed, "a forward waits for atomics that have joined a request");
         }
         race("no_slot", goes & row.does(Forward::DelayRead) & nacks, "a second read cannot be delayed");

@@ -4,9 +4,11 @@ pub(crate) mod answer;
 mod arrays;
 mod done;
 pub(crate) mod forward;
-mod misses;
+pub(crate) mod messages;
+mod mshrs;
 pub(crate) mod params;
 pub(crate) mod pending;
+pub(crate) mod served;
 mod slot;
 pub mod table;
 mod turn;
@@ -18,7 +20,7 @@ use crate::gpu_l1::store_buffer::StoreBuffer;
 use crate::msg::{FlexReq, Req, Rsp, RspOp, Wb};
 use arrays::Arrays;
 use forward::FwdUnit;
-use misses::Misses;
+use mshrs::Mshrs;
 pub use params::{Atomics, Inject, L1Kind, WordL1Params};
 use pending::Pending;
 use wbb::Wbb;
@@ -29,7 +31,7 @@ struct Core {
     p: WordL1Params,
     own: Bits,
     arrays: Arrays,
-    misses: Misses,
+    mshrs: Mshrs,
     buffer: StoreBuffer,
     pending: Pending,
     wbb: Wbb,
@@ -49,7 +51,7 @@ impl Core {
         Core {
             own: input::<Bits>("own", s.dev_bits()),
             arrays: Arrays::new(p),
-            misses: Misses::new(p),
+            mshrs: Mshrs::new(p),
             buffer: StoreBuffer::new(p.block(), &p.l1),
             pending: Pending::new(p),
             wbb: Wbb::new(p),
@@ -69,7 +71,7 @@ impl Core {
         if self.p.inject != Inject::KeepsValid {
             self.arrays.flash(kernel);
         }
-        self.misses.flash();
+        self.mshrs.flash();
     }
 }
 
@@ -110,7 +112,7 @@ pub(crate) fn describe(p: &WordL1Params) {
     let core = Core::new(p);
     let rsp = in_channel::<Rsp>("l1_rsp", &p.l1.spandex);
     take_responses(&core, &rsp);
-    let ready = initialise(&core);
+    let ready = core.arrays.initialise();
     let turns = turn::Turns::new(&core, ready);
     let slot = slot::Slot::new(&core, &turns, &rsp);
     let plan = slot.plan();
@@ -122,8 +124,8 @@ pub(crate) fn describe(p: &WordL1Params) {
     turns.choose(&core, plan.leaves & turns.is(turn::Turn::Cu), event);
     // Stores of before must be done. Loads need not be waited for, nor atomics that return a value: nobody
     // has seen what they will do, and the CU waits for those of the releasing wave itself.
-    core.releases.finish(core.buffer.valid.get(), core.misses.storing(), event);
-    core.misses.finish();
+    core.releases.finish(core.buffer.valid.get(), core.mshrs.storing(), event);
+    core.mshrs.finish();
     core.pending.finish();
     core.wbb.finish();
     core.buffer.finish();
@@ -145,9 +147,9 @@ fn take_responses(core: &Core, rsp: &InChannel<Rsp>) {
     let store = !mshr & wide.lt(u64::from(s.mshrs + s.sb));
     let at = (m.tag - u64::from(s.mshrs)).slice(0, core.p.l1.sb_bits());
     let back = (m.tag - u64::from(s.mshrs + s.sb)).slice(0, core.p.wbb_bits());
-    let (busy, out) = (core.misses.busy.get().bit_at(m.tag), core.buffer.is_out(at));
+    let (busy, out) = (core.mshrs.busy.get().bit_at(m.tag), core.buffer.is_out(at));
     let open = core.wbb.is_open(back);
-    when(rsp.valid & mshr & busy, || core.misses.answer(m));
+    when(rsp.valid & mshr & busy, || core.mshrs.answer(m));
     let stored = rsp.valid & store & out;
     if core.p.flex() {
         let refused = m.op.is(RspOp::NackWt) & bool_lit(core.p.inject != Inject::DropsRefused);
@@ -167,12 +169,12 @@ fn take_responses(core: &Core, rsp: &InChannel<Rsp>) {
 /// A response is one that its MSHR waits for.
 fn read_expects(core: &Core, m: &Rsp) -> Bool {
     let entry = m.tag.slice(0, core.p.l1.spandex.mshr_bits());
-    let misses = &core.misses;
-    let owns = mux(misses.is_through(entry), m.op.is(RspOp::RspWtData), m.op.is(RspOp::RspOData));
+    let mshrs = &core.mshrs;
+    let owns = mux(mshrs.is_through(entry), m.op.is(RspOp::RspWtData), m.op.is(RspOp::RspOData));
     let shares = m.op.is_any(&[RspOp::RspS, RspOp::RspOData, RspOp::RspV]);
-    let owns = mux(misses.is_sharing(entry), shares, owns);
-    let wants = mux(misses.is_own(entry), owns, m.op.is(RspOp::RspV));
-    misses.busy.get().bit_at(m.tag) & wants & (m.mask & !misses.left(entry)).none()
+    let owns = mux(mshrs.is_sharing(entry), shares, owns);
+    let wants = mux(mshrs.is_own(entry), owns, m.op.is(RspOp::RspV));
+    mshrs.busy.get().bit_at(m.tag) & wants & (m.mask & !mshrs.left(entry)).none()
 }
 
 /// A response is one that its entry of the store buffer waits for.
@@ -180,16 +182,4 @@ fn store_expects(core: &Core, at: Bits, m: &Rsp) -> Bool {
     let written = m.op.is_any(&[RspOp::RspWt, RspOp::NackWt]);
     let op = mux(core.pending.how(at).through, written, m.op.is(RspOp::RspO));
     core.buffer.is_out(at) & op & (m.mask & !core.pending.left(at)).none()
-}
-
-/// After reset writes the ages, one set per cycle; true when done.
-fn initialise(core: &Core) -> Bool {
-    let done = reg::<Bool>("init_done", ());
-    let row = reg::<Bits>("init_row", core.p.l1.geometry().set_bits);
-    when(!done.get(), || {
-        core.arrays.clear_ages(row.get());
-        row.set(row.get() + 1);
-        when(row.get().all(), || done.set(true));
-    });
-    done.get()
 }

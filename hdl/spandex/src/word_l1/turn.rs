@@ -1,10 +1,12 @@
 //! Whose slot the next cycle is.
 
 use super::Core;
+use super::served::Served;
 use crate::gpu_l1::op::Op;
 use crate::msg::Fwd;
 use weft_blocks::common::fifo::Fifo;
 use weft_blocks::msg::{CuOp, CuReq};
+use weft_cache::Head;
 use weft_rtl::prelude::*;
 
 /// Bits of a hint.
@@ -33,13 +35,7 @@ pub enum Turn {
 /// The turn, with what it needs.
 pub(super) struct Turns {
     turn: Reg<Enum<Turn>>,
-    /// Done: it is an entry of the store buffer; which; which of its loads.
-    pub done_sb: Reg<Bool>,
-    pub done_at: Reg<Bits>,
-    pub done_next: Reg<Bits>,
-    done_valid: Reg<Bool>,
-    done_ends: Wire<Bool>,
-    done_steps: Wire<Bool>,
+    pub done: Served,
     /// Fwd: it is a delayed one, of this MSHR.
     pub replay: Reg<Bool>,
     pub replay_at: Reg<Bits>,
@@ -48,9 +44,7 @@ pub(super) struct Turns {
     fwd_again: Wire<Bool>,
     /// Drain: it had to wait for an answer.
     hold: Reg<Bool>,
-    pub req: InChannel<CuReq>,
-    pub s1_valid: Reg<Bool>,
-    pub s1: Reg<Op>,
+    pub head: Head<CuReq, Op>,
     /// With `regions`: the load in S1 is of a read-only region, the acquire in S1 begins a kernel.
     s1_region: Option<Reg<Bool>>,
     hints: Option<Hints>,
@@ -68,21 +62,14 @@ impl Turns {
         let (p, s) = (&core.p.l1, &core.p.l1.spandex);
         Turns {
             turn: reg::<Enum<Turn>>("turn", ()),
-            done_sb: reg::<Bool>("done_sb", ()),
-            done_at: reg::<Bits>("done_at", bits_for(u64::from(s.mshrs.max(s.sb)))),
-            done_next: reg::<Bits>("done_next", p.target_bits()),
-            done_valid: reg::<Bool>("done_valid", ()),
-            done_ends: wire_or::<Bool>("done_ends", (), false),
-            done_steps: wire_or::<Bool>("done_steps", (), false),
+            done: Served::new(p),
             replay: reg::<Bool>("replay", ()),
             replay_at: reg::<Bits>("replay_at", s.mshr_bits()),
             fwd: in_channel::<Fwd>("l1_fwd", s),
             fwd_leaves: wire_or::<Bool>("fwd_leaves", (), false),
             fwd_again: wire_or::<Bool>("fwd_again", (), false),
             hold: reg::<Bool>("drain_hold", ()),
-            req: in_channel::<CuReq>("cu_req", &s.cu()),
-            s1_valid: reg::<Bool>("s1_valid", ()),
-            s1: reg::<Op>("s1", p.clone()).field("pipeline"),
+            head: Head::new(in_channel::<CuReq>("cu_req", &s.cu()), p),
             s1_region: core.p.regions.then(|| reg::<Bool>("s1_region", ()).field("pipeline")),
             hints: core.p.flex().then(|| Hints {
                 s1: reg::<Bits>("s1_hint", HINT).field("pipeline"),
@@ -122,19 +109,6 @@ impl Turns {
         self.turn.get().is(turn)
     }
 
-    /// MSHR, and store buffer entry, of the Done slot.
-    pub fn done_mshr(&self, core: &Core) -> Bits {
-        self.done_at.get().slice(0, core.p.l1.spandex.mshr_bits())
-    }
-    pub fn done_entry(&self, core: &Core) -> Bits {
-        self.done_at.get().slice(0, core.p.l1.sb_bits())
-    }
-
-    /// The Done slot is the last of its entry, or another load follows.
-    pub fn end_done(&self, last: Bool) {
-        when(last, || self.done_ends.set(true)).otherwise(|| self.done_steps.set(true));
-    }
-
     /// The forward from the network is done with.
     pub fn end_fwd(&self) {
         self.fwd.take();
@@ -152,16 +126,14 @@ impl Turns {
     }
 
     fn accept(&self, core: &Core, leaves: Bool) -> (Bool, Bits) {
-        let m = &self.req.msg;
+        let (head, m) = (&self.head, &self.head.req.msg);
         unused_input(&m.remote);
         if !core.p.l1.scopes {
             unused_input(&m.scope);
         }
         unused_input(&m.cmp);
-        let accept = (self.req.valid & self.ready & (!self.s1_valid.get() | leaves)).named("s0_accept");
-        when(accept, || {
-            self.req.take();
-            self.s1.set(Op::of(m, core.p.l1.scopes));
+        let (accept, waits) = head.accept(head.req.valid & self.ready, leaves, || {
+            head.op.set(Op::of(m, core.p.l1.scopes));
             match &self.s1_region {
                 Some(region) => region.set((m.region & m.op.is(CuOp::Ld)) | m.op.is(CuOp::Kbegin)),
                 None => unused_input(&m.region),
@@ -173,37 +145,16 @@ impl Turns {
         });
         let text = "an operation is one that the L1 can carry out";
         assert_always(&core.p.named("legal"), !accept | Op::legal(m), text);
-        let waits = accept | (self.s1_valid.get() & !leaves);
-        self.s1_valid.set(waits);
-        (waits, mux(accept, m.line, self.s1.get().line))
+        (waits, mux(accept, m.line, head.op.get().line))
     }
 
     /// The next entry that is done, or the next load of the present one; true if there is one, and its line.
     fn choose_done(&self, core: &Core) -> (Bool, Bits) {
-        let s = &core.p.l1.spandex;
-        let stays = self.done_valid.get() & !self.done_ends.get();
-        let width = self.done_at.get().width();
-        let here = |n: u32, sb: bool| {
-            let mine = if sb { self.done_sb.get() } else { !self.done_sb.get() };
-            self.done_at.get().one_hot(n) & (self.done_valid.get() & mine).repeat(n)
-        };
-        let misses = core.misses.ready.get() & !here(s.mshrs, false);
-        let stores = core.pending.ready.get() & !here(s.sb, true);
-        let sb = mux(stays, self.done_sb.get(), misses.none());
-        let picked = mux(misses.any(), misses.lowest_set().resize(width), stores.lowest_set().resize(width));
-        let at = mux(stays, self.done_at.get(), picked);
-        let any = (stays | misses.any() | stores.any()) & self.ready;
-        let next = mux(self.done_steps.get(), self.done_next.get() + 1, self.done_next.get());
-        let next = mux(stays, next, lit(0, core.p.l1.target_bits()));
-        self.done_valid.set(any);
-        when(any, || {
-            self.done_sb.set(sb);
-            self.done_at.set(at);
-            self.done_next.set(next);
-        });
-        let mshr = at.slice(0, s.mshr_bits());
-        core.misses.present(mshr, next);
-        let line = core.misses.line(mshr);
+        let (mshrs, stores) = (|| core.mshrs.ready.get(), || core.pending.ready.get());
+        let (any, at, sb, next) = self.done.choose(mshrs, stores, |any| any & self.ready);
+        let mshr = at.slice(0, core.p.l1.spandex.mshr_bits());
+        core.mshrs.present(mshr, next);
+        let line = core.mshrs.line(mshr);
         (any, mux(sb, core.buffer.line(at.slice(0, core.p.l1.sb_bits())), line))
     }
 
@@ -222,7 +173,7 @@ impl Turns {
         let again = core.pending.again();
         let asks = again.any & core.req.free() & !self.is(Turn::Again);
         let next = mux(asks, turn(Turn::Again), next);
-        let post = core.misses.post.get();
+        let post = core.mshrs.post.get();
         // What an operation has delayed comes before what the network brings.
         let network = self.fwd.valid & !self.fwd_leaves.get() & !self.is(Turn::Done);
         let fwd = post.any() | network;
@@ -242,7 +193,7 @@ impl Turns {
             self.replay.set(replay);
             self.replay_at.set(at);
         });
-        let fwd_line = mux(replay, core.misses.line(at), self.fwd.msg.line);
+        let fwd_line = mux(replay, core.mshrs.line(at), self.fwd.msg.line);
         let lines = [
             (Turn::Done, done_line),
             (Turn::Fwd, fwd_line),

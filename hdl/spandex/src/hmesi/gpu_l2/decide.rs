@@ -1,87 +1,41 @@
 //! Stage 3, the decision: what the operation is to its line, by the tables.
 
+use super::act::GpuL2;
 use super::params::{GpuL2Fault, GpuL2Params};
 use super::stages::{Parts, Stages};
 use super::table::{self, Client, Comes, Frame, MET, Message, Need, Progresses, Replace, Serve, Step, Use};
-use super::tbes::Tbe;
 use super::types::*;
 use crate::bank::owners::{owners_of, whole_owners, words_of};
 use crate::bank::rows::{Rows, coded};
-use crate::bank::words::{self, Before, Commit, Return, Word};
+use crate::bank::words::{self, Before, Word};
 use crate::hmesi::msg::{HFwdOp, HRspOp};
 use crate::llc::RvkoGran;
 use crate::msg::ReqOp;
 use weft_rtl::prelude::*;
 
-/// The operation in stage 3 with all that is known of it.
-pub(super) struct Now {
-    pub valid: Bool,
-    pub op: Op,
-    pub look: Look,
-    /// The words of the line's place, and their owners.
-    pub line: Bits,
-    pub owners: Bits,
-    /// TBE of the operation; of a write-back the one that revokes words of its line, of a forward the one whose line it is.
-    pub index: Bits,
-    pub tbe: Tbe,
-    pub progress: Progress,
-    /// A request, from wherever.
-    pub request: Bool,
+/// The operation in stage 3; of a forward its TBE is the one whose line it is.
+pub(super) type Now = crate::bank::act::Now<GpuL2>;
+/// What is done; a request that `fetches` waits for the L3.
+pub(super) type Decision = crate::bank::act::Decision<GpuL2>;
+
+/// What only this bank knows.
+pub(super) struct Known {
     /// A forward whose words have been revoked.
     pub revoked: Bool,
-    /// The TBE of a request has evicted a line for it.
-    pub moved_in: Bool,
-    /// The request's line is here, and not blocked.
-    pub here: Bool,
-    /// What the L3 has granted of it.
+    /// What the L3 has granted of the line, if it is here.
     pub perm: Enum<Perm>,
-    /// Owned words of the line, if it is here.
-    pub owned: Bits,
-    /// Words asked for that somebody owns, and that nobody does.
-    pub taken: Bits,
-    pub free: Bits,
-    pub ask: Enum<Ask>,
-    /// It needs the right to write.
+    /// The request needs the right to write.
     pub writes: Bool,
     /// The line of a forward or WBAck is on its way to the L3.
     pub leaves: Bool,
 }
 
-/// What is done.
-pub(super) struct Decision {
+/// What only this bank decides.
+pub(super) struct Decided {
     pub needs: Rows<Perm, Need>,
-    pub commits_v: Rows<Word, Commit>,
-    pub commits_o: Rows<Word, Commit>,
-    pub frames: Rows<Perm, Replace>,
-    pub blocked: Rows<TbeKind, Progresses>,
     pub client: Rows<Client, Serve>,
-    pub write_backs: [Rows<Word, Return>; 2],
-    /// The request commits.
-    pub commits: Bool,
-    /// It begins with revocations.
-    pub phase1: Bool,
-    /// It joins a stall list.
-    pub joins: Bool,
-    /// It waits for the L3, for its line or for the right to write it.
-    pub fetches: Bool,
+    /// The request waits for the right to write its line.
     pub upgrades: Bool,
-    /// Another line is asked for first.
-    pub evicts: Bool,
-    /// Words to be revoked.
-    pub rv: Bits,
-    /// Words of a write-back that its sender owns.
-    pub mine: Bits,
-}
-
-impl Decision {
-    /// A row of the commit takes an action.
-    pub fn does(&self, action: Commit) -> Bool {
-        self.commits_v.does(action) | self.commits_o.does(action)
-    }
-    /// Words that a write-back gives back.
-    pub fn mine_taken(&self) -> Bits {
-        self.mine & self.write_backs[0].does(Return::Take).repeat(self.mine.width())
-    }
 }
 
 fn ask(op: Enum<ReqOp>) -> Enum<Ask> {
@@ -111,10 +65,11 @@ pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
     let of_line = (op.kind.is(Kind::Fwd) & look.blocked) | op.kind.is(Kind::Answer);
     let leaves = of_line & tbe.leaver.eq(op.req.line) & !tbe.leaving.is(Leaving::No);
     let leaves = (valid & leaves).named("s3_leaves");
-    let line = mux(leaves, tbes.buffer(index), pipe.s3_line.get());
+    let line = mux(leaves, tbes.buffer.read(index), pipe.s3_line.get());
     let owners = owners_of(&p.s, pipe.s3_line.get()).named("s3_owners");
     let owned = (look.owned & known.repeat(p.s.words())).named("s3_owned");
     let ask = ask(op.req.op).named("s3_ask");
+    let perm = mux(here, look.there.perm, enum_lit(Perm::I));
     Now {
         valid,
         look,
@@ -124,16 +79,14 @@ pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
         tbe,
         progress,
         request,
-        revoked,
         moved_in,
         here,
-        perm: mux(here, look.there.perm, enum_lit(Perm::I)),
         owned,
         taken: (op.req.mask & owned).named("s3_taken"),
         free: op.req.mask & !owned,
         ask,
-        writes: !ask.is(Ask::ReqV),
-        leaves,
+        known: Known { revoked, perm, writes: !ask.is(Ask::ReqV), leaves },
+        req: op.req,
         op,
     }
 }
@@ -154,7 +107,7 @@ fn frame(p: &GpuL2Params, n: &Now) -> Bits {
 
 /// What has come to a blocked line; meaningless for others.
 fn event(n: &Now) -> (Bool, Bits) {
-    let is = |kind| n.valid & n.op.kind.is(kind);
+    let is = |kind| n.is(kind);
     let joins = (is(Kind::Req) | is(Kind::Replay)) & n.look.blocked;
     let answers = is(Kind::Rvk);
     let pairs = [
@@ -169,15 +122,16 @@ fn event(n: &Now) -> (Bool, Bits) {
 
 /// What the line is to the L3.
 fn client_state(p: &GpuL2Params, n: &Now) -> Bits {
-    let fills = (n.op.kind.is(Kind::Answer) | n.look.blocked) & n.tbe.kind.is(TbeKind::Fill) & !n.leaves;
-    let fills = fills & !n.revoked;
+    let fills =
+        (n.op.kind.is(Kind::Answer) | n.look.blocked) & n.tbe.kind.is(TbeKind::Fill) & !n.known.leaves;
+    let fills = fills & !n.known.revoked;
     let gets = |state| fills & n.tbe.getting.is(state);
     let here = |perm| n.look.hit & n.look.there.perm.is(perm);
     let owned = if p.fault == GpuL2Fault::NoRevoke { bool_lit(false) } else { n.look.owned.any() };
     let pairs = [
-        (n.revoked, Client::Rvk),
-        (n.leaves & n.tbe.leaving.is(Leaving::Mi), Client::Mi),
-        (n.leaves, Client::Ii),
+        (n.known.revoked, Client::Rvk),
+        (n.known.leaves & n.tbe.leaving.is(Leaving::Mi), Client::Mi),
+        (n.known.leaves, Client::Ii),
         (gets(Getting::Is), Client::Is),
         (gets(Getting::Isi), Client::Isi),
         (gets(Getting::Im), Client::Im),
@@ -218,13 +172,13 @@ fn before(p: &GpuL2Params, n: &Now, phases: &Rows<NoState, Before>) -> Bits {
 /// Decides by the tables.
 pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
     let Parts { p, tbes, .. } = with;
-    let is = |kind| n.valid & n.op.kind.is(kind);
+    let is = |kind| n.is(kind);
     let word = |word: Word| lit(word.encoding(), 2);
     let request = n.ask.bits();
     let tried = is(Kind::Req) | is(Kind::Replay);
     let missing = n.request & !n.here & (n.moved_in | !n.look.blocked);
-    let usage = coded(&[(n.writes, Use::Write)], Use::Read);
-    let needs = Rows::new(&table::needs(), (tried & n.here) | missing, (usage, n.perm));
+    let usage = coded(&[(n.known.writes, Use::Write)], Use::Read);
+    let needs = Rows::new(&table::needs(), (tried & n.here) | missing, (usage, n.known.perm));
     let asks = words::before(MET).only("gpu_l2_phases", &[Word::O]);
     let phases = Rows::listed(&asks, tried & n.taken.any(), request, (request, word(Word::O)));
     let rv = before(p, n, &phases);
@@ -242,23 +196,22 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
     let (at, event) = event(n);
     let holder = tbes.at(mux(tried, n.look.by, n.index)).kind;
     let blocked = Rows::new(&table::blocked(), at, (holder, event));
-    let of_client = is(Kind::Fwd) | is(Kind::Answer) | n.revoked;
+    let of_client = is(Kind::Fwd) | is(Kind::Answer) | n.known.revoked;
     let client = Rows::new(&table::client(), of_client, (client_state(p, n), message(n)));
-    let mine = (n.taken & words_of(&p.s, n.owners, n.op.req.src)).named("s3_mine");
+    let mine = (n.taken & words_of(&p.s, n.owners, n.req.src)).named("s3_mine");
     let names = ["gpu_l2_words_back", "gpu_l2_words_crossed"];
     let back = (is(Kind::Wb), n.look.hit);
     Decision {
-        write_backs: words::write_backs(MET, names, back, (n.op.req.mask, mine)),
+        write_backs: words::write_backs(MET, names, back, (n.req.mask, mine)),
         joins: (frames.does(Replace::Join) | blocked.does(Progresses::Join)).named("s3_joins"),
         fetches: frames.does(Replace::Take).named("s3_fetches"),
         evicts: frames.does(Replace::Evict).named("s3_evicts"),
         commits_v: rows("gpu_l2_words_v", Word::V, n.free),
+        commits_s: None,
         commits_o: rows("gpu_l2_words_o", Word::O, n.taken),
-        upgrades: upgrades.named("s3_upgrades"),
-        needs,
+        decided: Decided { upgrades: upgrades.named("s3_upgrades"), needs, client },
         frames,
         blocked,
-        client,
         commits,
         phase1,
         rv,

@@ -4,7 +4,6 @@ use super::act::Act;
 use super::table::Client;
 use super::tbes::Left;
 use super::types::*;
-use crate::bank::arrays::Place;
 use crate::bank::words::Word;
 use weft_rtl::prelude::*;
 
@@ -16,21 +15,13 @@ fn chosen<E: HwEnum>(pairs: &[(Bool, E)], rest: Enum<E>) -> Enum<E> {
 /// Declares the assertions.
 pub(super) fn connect(act: &Act) {
     let (n, d, tbes) = (act.n, act.d, act.with.tbes);
-    let before = Place { there: n.look.there, owned: n.look.owned, sharers: lit(0, 1) };
-    let (line, owned) = act.with.arrays.left(act.set(), n.look.way, &before);
-    let after = |words: Bits| mux((words & owned).any(), enum_lit(Word::O), enum_lit(Word::V));
-    d.commits_v.leads_to(after(n.free));
-    d.commits_o.leads_to(after(n.taken));
-    d.write_backs[0].leads_to(after(d.mine));
-    let alike = |words: Bits| (words & owned).none() | (words & !owned).none();
-    let text = "words of one state go by one row";
-    assert_always("gpu_l2_words_alike", !d.commits | (alike(n.free) & alike(n.taken)), text);
-    d.needs.leads_to(mux(n.here, line.perm, enum_lit(Perm::I)));
+    let (line, owned) = act.words_lead("gpu_l2", |_| enum_lit(Word::V));
+    d.decided.needs.leads_to(mux(n.here, line.perm, enum_lit(Perm::I)));
     d.frames.leads_to(line.perm);
-    let searches = act.is(Kind::Req) | act.is(Kind::Replay);
+    let searches = n.is(Kind::Req) | n.is(Kind::Replay);
     let blocked = d.blocked.clone();
     tbes.on_left(mux(searches, n.look.by, n.index), move |tbe| blocked.leads_to(tbe.kind));
-    let (client, seen) = (d.client.clone(), seen(act, line, owned));
+    let (client, seen) = (d.decided.client.clone(), seen(act, line, owned));
     tbes.on_left(n.index, move |tbe| client.leads_to(seen.after(tbe)));
 }
 
@@ -54,10 +45,10 @@ fn seen(act: &Act, line: L2Tag, owned: Bits) -> Seen {
         (is(Perm::M), Client::M),
     ];
     let way = chosen(&pairs, enum_lit(Client::I));
-    let settles = act.installs() | n.revoked;
+    let settles = act.installs() | n.known.revoked;
     let of_tbe = (n.op.kind.is(Kind::Answer) | n.look.blocked) & n.tbe.kind.is(TbeKind::Fill);
     Seen {
-        leaves: n.leaves,
+        leaves: n.known.leaves,
         comes: of_tbe & !settles,
         here: mux(settles | n.look.hit, way, enum_lit(Client::I)),
     }

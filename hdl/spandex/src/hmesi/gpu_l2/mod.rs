@@ -96,25 +96,16 @@ fn describe(p: &GpuL2Params) {
     let stages = stages::Stages::new(p);
     let arrays = Arrays::new(&p.bank(), p.kept());
     let tbes = tbes::Tbes::new(p);
-    let stalls = stalls::Stalls::new(p);
     let outs = outputs::Outputs::new(p, own);
-    let parts = stages::Parts { p, own, arrays: &arrays, tbes: &tbes, stalls: &stalls, outs: &outs };
+    let parts = stages::Parts { p, own, arrays: &arrays, tbes: &tbes, outs: &outs };
     // What stage 3 writes is seen by the next operation of the set only.
     let sending = outs.connect(&tbes);
-    let entered = stages.connect(&parts);
+    let entered = stages.pipe.connect(&arrays, || stages.select(&parts), || stages.look(&parts));
     let n = decide::now(&parts, &stages);
-    let d = about(n.op.req.line, || decide::decide(&parts, &n));
-    let act = act::Act { with: &parts, n: &n, d: &d, bank: p.bank() };
+    let d = about(n.req.line, || decide::decide(&parts, &n));
+    let crosses = p.fault != GpuL2Fault::NoCross;
+    let act = act::Act { with: &parts, n: &n, d: &d, bank: p.bank(), flex: p.flex, crosses };
     let done = act.act();
-    leads::connect(&act);
-    stalls.connect();
-    observe::connect(&observe::Seen {
-        parts: &parts,
-        stages: &stages,
-        entered: &entered,
-        n: &n,
-        d: &d,
-        done: &done,
-        sending: &sending,
-    });
+    tbes.stalls.connect();
+    observe::connect(&observe::Seen { bank: "gpu_l2", act: &act, stages: &stages, entered, done, sending });
 }

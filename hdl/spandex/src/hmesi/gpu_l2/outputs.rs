@@ -88,7 +88,7 @@ impl Outputs {
         let s = &self.p.s;
         let rv = of(&tbes.todo_rv, entry.index);
         let request = tbes.entries.request(entry.index);
-        let (owner, words) = group(rv, tbes.owners(entry.index), rv, s.dev_bits());
+        let (owner, words) = group(rv, tbes.owners.read(entry.index), rv, s.dev_bits());
         let msg = Fwd {
             op: enum_lit(FwdOp::RvkO),
             line: tbes.at(entry.index).line,
@@ -139,7 +139,7 @@ impl Outputs {
                 dst: s.l3_home(tbe.leaver),
                 tag: entry.index.resize(s.tag_bits()),
                 dirty: tbe.leaver_dirty,
-                data: tbes.buffer(entry.index) & tbe.leaver_dirty.repeat(s.data_bits()),
+                data: tbes.buffer.read(entry.index) & tbe.leaver_dirty.repeat(s.data_bits()),
             });
         });
     }

@@ -8,25 +8,15 @@
 
 use super::outputs::Outputs;
 use super::params::{GpuL2Fault, GpuL2Params};
-use super::stalls::Stalls;
 use super::tbes::Tbes;
 use super::types::*;
-use crate::bank::arrays::Arrays;
 use crate::bank::pipeline::{Entered, Pipeline, more};
 use crate::hmesi::msg::{HFwd, HFwdOp, HRsp};
 use crate::msg::{Req, Rsp, Wb};
 use weft_rtl::prelude::*;
 
 /// Everything that stages look at.
-pub(super) struct Parts<'a> {
-    pub p: &'a GpuL2Params,
-    /// The bank's node.
-    pub own: Bits,
-    pub arrays: &'a Arrays<L2Tag>,
-    pub tbes: &'a Tbes,
-    pub stalls: &'a Stalls,
-    pub outs: &'a Outputs,
-}
+pub(super) type Parts<'a> = crate::bank::pipeline::Parts<'a, GpuL2Params, L2Tag, Tbes, Outputs>;
 
 /// The channels in, and the registers between stages.
 pub(super) struct Stages {
@@ -69,15 +59,10 @@ impl Stages {
         more(used, &takers)
     }
 
-    /// Moves operations on, and the next one in. Returns what entered, and the ways that hold the line in stage 1.
-    pub fn connect(&self, with: &Parts) -> (Seen, Bits) {
-        self.pipe.connect(with.arrays, || self.select(with), || self.look(with))
-    }
-
     /// Stage 0.
-    fn select(&self, with: &Parts) -> (Op, Bool, Seen) {
-        let Parts { p, tbes, stalls, outs, .. } = with;
-        let bank = p.bank();
+    pub fn select(&self, with: &Parts) -> (Op, Bool, Seen) {
+        let Parts { p, tbes, outs, .. } = with;
+        let (bank, stalls) = (p.bank(), &tbes.stalls);
         let (entries, pipe) = (&tbes.entries, &self.pipe);
         // What a TBE has ready, and what it revokes, is known only when stage 3 has left its set.
         let entry = pipe.order.pick(entries.ready() & pipe.calm(&entries.sets()));
@@ -214,23 +199,24 @@ impl Stages {
     }
 
     fn of_again(&self, with: &Parts) -> Op {
-        let (req, place) = with.stalls.again();
+        let (req, place) = with.tbes.stalls.again();
         Op { kind: enum_lit(Kind::Replay), place, req, ..blank::<Op>(with.p) }
     }
 
     /// Stage 1: looks the set up, and the TBEs. Returns the ways that hold the line.
-    fn look(&self, with: &Parts) -> Bits {
+    pub fn look(&self, with: &Parts) -> Bits {
         let Parts { p, arrays, tbes, .. } = with;
         let op = self.pipe.s1.get();
         let line = op.req.line;
         let same_set = tbes.of_set(p.bank().set_of(line));
         // L1s are not told when a line that they have in V goes.
         let spare = |_: &[L2Tag]| arrays.held(|_| bool_lit(false));
-        let found = self.pipe.search(arrays, tbes.entries.ways_of(same_set), spare);
-        let by_line = mux(op.kind.is(Kind::Wb), tbes.revoking(line), tbes.blocking(line));
-        let of_tbe = op.kind.is_any(&[Kind::Commit, Kind::Rvk, Kind::Answer]);
-        let way = |searched| mux(of_tbe, tbes.at(op.tbe).way, searched);
-        self.pipe.advance((found, arrays), (by_line, same_set), way)
+        let by = || (mux(op.kind.is(Kind::Wb), tbes.revoking(line), tbes.blocking(line)), same_set);
+        let way = |searched| {
+            let of_tbe = op.kind.is_any(&[Kind::Commit, Kind::Rvk, Kind::Answer]);
+            mux(of_tbe, tbes.at(op.tbe).way, searched)
+        };
+        self.pipe.look(arrays, tbes.entries.ways_of(same_set), spare, by, way)
     }
 }
 

@@ -4,6 +4,8 @@
 //! forwarding. [`needs`] says what the L3 must have granted first, [`frames`] where a line that is not here goes, [`blocked`] what happens at a line with a TBE. [`client`] is the bank as a client.
 
 pub use super::types::{Perm, TbeKind};
+pub use crate::bank::replace::Replace;
+pub use crate::bank::words::Progresses;
 use crate::bank::words::{Back, Met, Word, before, word_machine, words, write_back};
 use weft_rtl::prelude::*;
 
@@ -94,19 +96,6 @@ pub enum Frame {
     Full,
 }
 
-/// What happens to a way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-pub enum Replace {
-    /// It is the next line's.
-    Take,
-    /// The line in it is given back to the L3.
-    Put,
-    /// Owners of words of the line in it are asked first.
-    Evict,
-    /// The request joins a stall list.
-    Join,
-}
-
 transitions! {
     /// Where a line that is not here goes.
     pub fn frames() {
@@ -140,25 +129,6 @@ pub enum Comes {
     ReqWb,
     /// All has come.
     Done,
-}
-
-/// What that does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-pub enum Progresses {
-    /// The request joins the stall list.
-    Join,
-    /// The request commits.
-    Finish,
-    /// Words into the line, no longer owned.
-    Store,
-    /// An owner has answered.
-    Back,
-    /// Words of a write-back into the line.
-    Collect,
-    /// The line leaves its way.
-    Replace,
-    /// The forward is answered.
-    Reply,
 }
 
 transitions! {

@@ -1,4 +1,4 @@
-//! Transaction entries (TBEs).
+//! Transaction entries (TBEs) and the stall memory.
 //!
 //! ```text
 //! REQ_g --+-------------------------> Fill ---- L3 ----+
@@ -12,6 +12,7 @@
 //! line's, and both lines are blocked. Everything here is changed by stage 3, but for the messages still to be sent, which their units tick off.
 
 use super::params::GpuL2Params;
+use super::stalls::Stalls;
 use super::types::*;
 use crate::bank::entries::{Entries, File, Start, each, left, of, set_of};
 use weft_rtl::prelude::*;
@@ -30,9 +31,12 @@ pub(super) struct Tbes {
     pub todo_put: Vec<Reg<Bool>>,
     /// Words for which a revocation is still to be sent.
     pub todo_rv: Vec<Reg<Bits>>,
-    owners: File<Bits>,
+    /// Owners of an entry's words when it began.
+    pub owners: File<Bits>,
     /// Words of the line that leaves.
-    buffer: File<Bits>,
+    pub buffer: File<Bits>,
+    /// The stall memory.
+    pub stalls: Stalls,
 }
 
 /// An entry's registers.
@@ -88,6 +92,7 @@ impl Tbes {
             todo_rv,
             owners: File::new("tbe_owners", n, &(s.words() * s.dev_bits())),
             buffer: File::new("tbe_buffer", n, &s.data_bits()),
+            stalls: Stalls::new(p),
         }
     }
 
@@ -102,11 +107,11 @@ impl Tbes {
 
     /// An entry.
     pub fn at(&self, index: Bits) -> Tbe {
-        let Entries { kind, line, way, .. } = &self.entries;
+        let (kind, line, way) = self.entries.registers(index);
         Tbe {
-            kind: of(kind, index),
-            line: of(line, index),
-            way: of(way, index),
+            kind,
+            line,
+            way,
             getting: of(&self.getting, index),
             leaving: of(&self.leaving, index),
             leaver: of(&self.leaver, index),
@@ -127,14 +132,6 @@ impl Tbes {
         });
     }
 
-    /// Owners of its line's words when it began.
-    pub fn owners(&self, index: Bits) -> Bits {
-        self.owners.read(index)
-    }
-    /// Words of the line that leaves.
-    pub fn buffer(&self, index: Bits) -> Bits {
-        self.buffer.read(index)
-    }
     /// Entries that block a line for requests.
     pub fn blocking(&self, line: Bits) -> Bits {
         let leaves = |i: usize| self.leaver[i].get().eq(line) & !self.leaving[i].get().is(Leaving::No);

@@ -2,8 +2,7 @@
 
 use super::params::GpuL2Params;
 use crate::bank::Bank;
-use crate::bank::arrays::LineTag;
-use crate::bank::pipeline::Operation;
+use crate::bank::records;
 pub(super) use crate::bank::request::{Ask, Held, fwd_to, group};
 pub(super) use crate::bank::{blank, some};
 use crate::hmesi::msg::{HFwdOp, HRspOp};
@@ -32,15 +31,6 @@ pub(super) struct L2Tag {
     pub tag: Bits,
     #[field("state")]
     pub perm: Enum<Perm>,
-}
-
-impl LineTag for L2Tag {
-    fn tag(&self) -> Bits {
-        self.tag
-    }
-    fn absent(&self) -> Bool {
-        self.perm.is(Perm::I)
-    }
 }
 
 /// What passes through the pipeline.
@@ -89,14 +79,7 @@ pub(super) struct Op {
     pub node: Bits,
 }
 
-impl Operation for Op {
-    fn line(&self) -> Bits {
-        self.req.line
-    }
-}
-
-/// What stage 1 has found.
-pub(super) type Look = crate::bank::look::Look<L2Tag>;
+records!(L2Tag: absent in perm Perm::I; Op: of Kind);
 
 /// What a TBE is there for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]

@@ -356,7 +356,7 @@ impl Act<'_> {
 
     /// TBEs and stall lists.
     fn lists(&self, d: &Done) {
-        let (p, n, tbes) = (self.p(), self.n, self.with.tbes);
+        let (n, tbes) = (self.n, self.with.tbes);
         let replay = self.is(Kind::Replay);
         let step = Step { joins: d.joins, by: n.look.by, fresh: self.is(Kind::Req), replay };
         let List { listed, head, tail } = n.tbe.list;
@@ -366,12 +366,8 @@ impl Act<'_> {
         let over = self.over(d);
         when(over & listed, || tbes.to_list(n.index));
         let frees = (over & !listed) | (replay & last & !d.begins);
-        let bit = |index: Bits, now: Bool| some(index.one_hot(p.s.tbes), now);
-        let entry = self.entry();
-        tbes.entries.update(
-            (bit(entry, d.begins), bit(n.index, frees)),
-            (bit(n.index, d.complete & !frees), bit(entry, d.begins) | bit(n.index, frees)),
-        );
+        let ready = || tbes.entries.bit(n.index, d.complete & !frees);
+        tbes.entries.step((self.entry(), d.begins), (n.index, frees), ready);
         tbes.lists.update(&step, place, n.index, last);
     }
 }

@@ -77,23 +77,16 @@ pub fn mesi_llc(p: &MesiLlcParams) -> Result<Arc<Module>, BlockError> {
 
 fn describe(p: &MesiLlcParams) {
     let own = input::<Bits>("own", p.s.h_node_bits());
-    let stages = stages::Stages::new(p);
+    let stages = stages::Stages::of(&p.bank(), p, p.kept());
     let arrays = Arrays::new(&p.bank(), p.kept());
     let tbes = tbes::Tbes::new(p);
     let outs = outputs::Outputs::new(p, own);
     let parts = stages::Parts { p, own, arrays: &arrays, tbes: &tbes, outs: &outs };
     // What stage 3 writes is seen by the next operation of the set only.
     let sending = outs.connect(&tbes);
-    let entered = stages.connect(&parts);
+    let entered = stages.pipe.connect(&arrays, || stages.select(&parts), || stages.look(&parts));
     let n = act::now(&parts, &stages);
     let done = about(n.op.req.line, || act::Act { with: &parts, n: &n }.act());
-    observe::connect(&observe::Seen {
-        parts: &parts,
-        stages: &stages,
-        entered: &entered,
-        n: &n,
-        done: &done,
-        sending: &sending,
-    });
+    observe::connect(&observe::Seen { parts: &parts, stages: &stages, entered, n, done, sending });
     table::machine().check(&[]);
 }

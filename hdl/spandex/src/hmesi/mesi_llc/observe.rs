@@ -15,10 +15,10 @@ use weft_rtl::prelude::*;
 pub(super) struct Seen<'a> {
     pub parts: &'a Parts<'a>,
     pub stages: &'a Stages,
-    pub entered: &'a (stages::Seen, Bits),
-    pub n: &'a Now,
-    pub done: &'a Done,
-    pub sending: &'a Sending,
+    pub entered: (stages::Seen, Bits),
+    pub n: Now,
+    pub done: Done,
+    pub sending: Sending,
 }
 
 /// Declares all observers.
@@ -64,7 +64,7 @@ fn messages(seen: &Seen) {
 }
 
 fn lines(seen: &Seen) {
-    let (p, n, done) = (seen.p(), seen.n, seen.done);
+    let (p, n, done) = (seen.p(), &seen.n, &seen.done);
     one_way("mesi_llc", seen.entered.1, seen.stages.pipe.s1_valid.get());
     let sound = |tag: Tag, sharers: Bits| {
         let owner = tag.owner.zext(8).lt(u64::from(p.s.clients()));
@@ -80,7 +80,7 @@ fn lines(seen: &Seen) {
 }
 
 fn answers(seen: &Seen) {
-    let (n, done, tbes) = (seen.n, seen.done, seen.parts.tbes);
+    let (n, done, tbes) = (&seen.n, &seen.done, seen.parts.tbes);
     let known = seen.entered.0.rsp_known | !seen.entered.0.rsp;
     assert_always("mesi_llc_rsp_has_tbe", known, "an answer finds a transaction of its line");
     let src = n.op.req.src;
@@ -107,7 +107,7 @@ fn race(name: &str, cond: Bool, text: &str) {
 }
 
 fn races(seen: &Seen) {
-    let (n, done, e) = (seen.n, seen.done, &seen.entered.0);
+    let (n, done, e) = (&seen.n, &seen.done, &seen.entered.0);
     let upgrade = done.directory.does(Direct::Inv) & n.look.sharers.bit_at(n.op.req.src);
     race("upgrade", upgrade & done.inv.any(), "a sharer asks to write, others are invalidated");
     race("upgrade_alone", upgrade & done.inv.none(), "the only sharer asks to write");
@@ -126,7 +126,7 @@ fn races(seen: &Seen) {
 }
 
 fn list_races(seen: &Seen) {
-    let (n, d) = (seen.n, seen.done);
+    let (n, d) = (&seen.n, &seen.done);
     let replay = seen.is(Kind::Replay);
     race("replay", replay & d.directory.does(Direct::DataS), "a stalled request is answered at once");
     race("replay_blocks", replay & d.begins, "a stalled request makes its line busy again");
@@ -144,7 +144,7 @@ fn list_races(seen: &Seen) {
 
 /// Requests by kind and state, and what is sent.
 fn requests(seen: &Seen) {
-    let (d, sending) = (seen.done, seen.sending);
+    let (d, sending) = (&seen.done, &seen.sending);
     let counts = |row: (&str, &str), here: Bool| {
         let name = row.0.trim_start_matches("spandex.hmesi_llc.").replace('.', "_");
         count(&format!("mesi_llc_{name}"), here, row.1);

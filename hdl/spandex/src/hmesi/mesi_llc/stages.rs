@@ -11,8 +11,8 @@ use super::params::{MesiLlcFault, MesiLlcParams};
 use super::tbes::Tbes;
 use super::types::*;
 use crate::bank::arrays::Spare;
-use crate::bank::pipeline::{Entered, Pipeline, more};
-use crate::bank::turns::{Channels, Turns};
+use crate::bank::pipeline::Entered;
+use crate::bank::turns::Makes;
 use crate::hmesi::msg::{HReq, HRsp, HRspOp, HWb};
 use crate::msg::MemRsp;
 use weft_rtl::prelude::*;
@@ -21,10 +21,7 @@ use weft_rtl::prelude::*;
 pub(super) type Parts<'a> = crate::bank::pipeline::Parts<'a, MesiLlcParams, Tag, Tbes, Outputs>;
 
 /// The registers between stages, and the channels in.
-pub(super) struct Stages {
-    pub pipe: Pipeline<Op, Tag>,
-    pub from: Channels<HReq, HWb, HRsp>,
-}
+pub(super) type Stages = crate::bank::turns::Stages<Op, Tag, HReq, HWb, HRsp>;
 
 /// What entered, for observers.
 pub(super) struct Seen {
@@ -37,51 +34,36 @@ pub(super) struct Seen {
 }
 
 impl Stages {
-    /// Declares channels and registers.
-    pub fn new(p: &MesiLlcParams) -> Stages {
-        let (pipe, from) = Pipeline::new(&p.bank(), p, p.kept(), |open| Channels::new(&p.s, open));
-        Stages { pipe, from }
-    }
-
-    /// Moves operations on, and the next one in. Returns what entered, and the ways that hold the line in stage 1.
-    pub fn connect(&self, with: &Parts) -> (Seen, Bits) {
-        self.pipe.connect(with.arrays, || self.select(with), || self.look(with))
-    }
-
     /// Stage 0.
-    fn select(&self, with: &Parts) -> (Op, Bool, Seen) {
+    pub fn select(&self, with: &Parts) -> (Op, Bool, Seen) {
         let Parts { p, tbes, outs, .. } = with;
         let (Tbes { entries, lists, .. }, pipe, from) = (tbes, &self.pipe, &self.from);
-        let mem_line = tbes.at(self.from.mem.msg.tbe).line;
-        // What blocks a line, and what a TBE has ready, is known only when stage 3 has been left.
-        let entry = pipe.order.pick(entries.ready() & pipe.calm(&entries.sets()));
-        let taken = pipe.takers(|op| op.kind.is(Kind::Req));
-        let (tbe_free, place_free) = (more(entries.valid(), &taken), more(lists.stalled(), &taken));
+        let mem_line = tbes.at(from.mem.msg.tbe).line;
+        let offer = self.offer(mem_line, (entries, lists), Kind::Req);
         let (wb_room, room) = (outs.answers.room_for_wb(), outs.room_for_request());
-        let awaiting = tbes.awaiting(self.from.rsp.msg.line);
+        let awaiting = tbes.awaiting(from.rsp.msg.line);
         // Between the requests of a stall list the line is not busy: Puts go first, so that requests that keep coming never hold one up.
-        let busy = tbes.blocking(self.from.wb.msg.line) & !entries.of_kinds(&[TbeKind::List]);
+        let busy = tbes.entries.blocking(from.wb.msg.line) & !entries.of_kinds(&[TbeKind::List]);
         let wb_busy = busy.any() & bool_lit(p.fault != MesiLlcFault::EarlyPut);
-        let rsp = || from.rsp.valid & pipe.quiet(from.rsp.msg.line);
-        let mem = || from.mem.valid & pipe.quiet(mem_line);
         let wb = || {
             let may = wb_room & !wb_busy & !pipe.busy(p.bank().set_of(from.wb.msg.line), 3);
             from.wb.valid & may
         };
         let req = || {
-            let may = room & tbe_free & place_free & pipe.quiet(from.req.msg.line);
+            let may = room & offer.tbe_free & offer.place_free & pipe.quiet(from.req.msg.line);
             from.req.valid & may
         };
-        let turns = Turns::new((rsp, mem), wb, || entry.any & room, req);
-        turns.take(&self.from, || pipe.order.granted(entry.index));
-        let (of_rsp, of_mem) = (|| self.of_rsp(p, awaiting.lowest_set()), || self.of_mem(p, mem_line));
-        let of_tbe = || self.of_tbe(with, entry.index);
-        let (op, go) = turns.op(*p, self.of_req(p), (of_rsp, of_mem), || self.of_wb(p), of_tbe);
-        let free = [tbe_free, place_free, room];
-        let entered = Entered::new(turns.req, from.req.valid, free, from.wb.valid & !turns.wb);
-        let entered =
-            Seen { entered, wb_busy: from.wb.valid & wb_busy, rsp: turns.rsp, rsp_known: awaiting.any() };
-        (op, go, entered)
+        let make = Makes {
+            rsp: &|| self.of_rsp(p, awaiting.lowest_set()),
+            mem: &|| self.of_mem(p, mem_line),
+            wb: &|| self.of_wb(p),
+            tbe: &|| self.of_tbe(with, offer.entry.index),
+            req: &|| self.of_req(p),
+        };
+        let taken = self.take(p, (&offer, room), from.rsp.msg.line, (wb, req), &make);
+        let wb_busy = from.wb.valid & wb_busy;
+        let seen = Seen { entered: taken.entered, wb_busy, rsp: taken.rsp, rsp_known: awaiting.any() };
+        (taken.op, taken.any, seen)
     }
 
     fn of_req(&self, p: &MesiLlcParams) -> Op {
@@ -130,7 +112,7 @@ impl Stages {
     }
 
     /// Stage 1: looks the set up, and the TBEs. Returns the ways that hold the line.
-    fn look(&self, with: &Parts) -> Bits {
+    pub fn look(&self, with: &Parts) -> Bits {
         let Parts { p, arrays, tbes, .. } = with;
         let op = self.pipe.s1.get();
         let line = op.req.line;
@@ -139,10 +121,11 @@ impl Stages {
         // Lines of which no client has a copy go before others.
         let alone = |tag: &Tag| tag.state.is(LineState::C);
         let spare = |row: &[Tag]| Spare::Alone(pack_bools(&row.iter().map(alone).collect::<Vec<_>>()));
-        let found = self.pipe.search(arrays, tbes.entries.ways_of(same_set), spare);
-        let by_line = tbes.blocking(line) & others;
-        let searching = op.kind.is_any(&[Kind::Req, Kind::Replay, Kind::Put]);
-        let way = |searched| mux(searching, searched, tbes.at(op.tbe).way);
-        self.pipe.advance((found, arrays), (by_line, same_set), way)
+        let by = || (tbes.entries.blocking(line) & others, same_set);
+        let way = |searched| {
+            let searching = op.kind.is_any(&[Kind::Req, Kind::Replay, Kind::Put]);
+            mux(searching, searched, tbes.at(op.tbe).way)
+        };
+        self.pipe.look(arrays, tbes.entries.ways_of(same_set), spare, by, way)
     }
 }

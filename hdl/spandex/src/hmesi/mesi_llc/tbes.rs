@@ -55,19 +55,15 @@ impl Tbes {
     }
     /// An entry.
     pub fn at(&self, index: Bits) -> Tbe {
-        let Entries { kind, line, way, .. } = &self.entries;
+        let (kind, line, way) = self.entries.registers(index);
         Tbe {
-            kind: of(kind, index),
-            line: of(line, index),
-            way: of(way, index),
+            kind,
+            line,
+            way,
             list: self.lists.at(index),
             todo: of(&self.todo, index),
             fwd: of(&self.fwd, index),
         }
-    }
-    /// Entries that block a line for requests and Puts.
-    pub fn blocking(&self, line: Bits) -> Bits {
-        self.entries.those(|i| self.entries.blocks(i, line))
     }
     /// The entry that answers of clients for a line are for.
     pub fn awaiting(&self, line: Bits) -> Bits {

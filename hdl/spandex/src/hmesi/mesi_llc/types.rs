@@ -2,9 +2,8 @@
 
 use super::params::MesiLlcParams;
 use crate::bank::Bank;
-use crate::bank::arrays::LineTag;
 use crate::bank::entries::Start;
-use crate::bank::pipeline::Operation;
+use crate::bank::records;
 pub(super) use crate::bank::{blank, some};
 use crate::hmesi::msg::HFwdOp;
 use crate::mesi_port::Get;
@@ -40,15 +39,6 @@ pub(super) struct Tag {
     #[width(p.s.client_bits())]
     #[field("owner")]
     pub owner: Bits,
-}
-
-impl LineTag for Tag {
-    fn tag(&self) -> Bits {
-        self.tag
-    }
-    fn absent(&self) -> Bool {
-        self.state.is(LineState::I)
-    }
 }
 
 /// What is kept of a request: in the pipeline, in a TBE, in the stall memory.
@@ -107,11 +97,7 @@ pub(super) struct Op {
     pub data: Bits,
 }
 
-impl Operation for Op {
-    fn line(&self) -> Bits {
-        self.req.line
-    }
-}
+records!(Tag: absent in state LineState::I; Op: of Kind);
 
 /// What stage 1 has found.
 pub(super) type Look = crate::bank::look::Look<Tag>;

@@ -1,12 +1,13 @@
 //! Carries operations of the CU and of the store buffer out: word states, data, requests.
 
 use super::{Plan, Slot};
-use crate::amo::WordAlu;
-use crate::gpu_l1::op::{Kind, merge, spread};
-use crate::msg::{Req, ReqOp, RspOp, Wb, WordOp};
+use crate::amo::{WordAlu, merge, spread};
+use crate::gpu_l1::op::Kind;
+use crate::msg::{Req, ReqOp, RspOp, WordOp};
 use crate::params::WORD;
 use crate::word_l1::arrays::States;
-use crate::word_l1::misses::{Joined, Operand, Target};
+use crate::word_l1::messages::{request, write_back};
+use crate::word_l1::mshrs::{Joined, Operand, Target};
 use crate::word_l1::params::Inject;
 use crate::word_l1::pending::How;
 use crate::word_l1::table::Operate;
@@ -29,7 +30,7 @@ impl Slot<'_> {
             core.pending.note(at, &How { through: self.asks.through, fwd: self.asks.fwd });
             let fresh = self.of_line.fresh;
             let kept = (self.part.words, self.op.data);
-            when(fresh.any(), || core.misses.keep(fresh.lowest_set(), kept));
+            when(fresh.any(), || core.mshrs.keep(fresh.lowest_set(), kept));
         });
         when(does(Operate::Own), || self.own(plan));
         if core.p.joins() {
@@ -41,7 +42,7 @@ impl Slot<'_> {
             | does(Operate::Perform)
             | does(Operate::Own)
             | does(Operate::Ask);
-        when(changes, || core.misses.spoil(self.of_line.all));
+        when(changes, || core.mshrs.spoil(self.of_line.all));
         // What has not left is waited for only once it is asked to leave.
         let behind =
             plan.looks & plan.row.does(Operate::Wait) & !self.turns.is(Turn::Drain) & !self.is(Kind::Load);
@@ -72,7 +73,7 @@ impl Slot<'_> {
         let fresh = self.of_line.fresh;
         let kept = (plan.words, mux(plan.row.does(Operate::Perform), performed, given));
         let keeps = (does(Operate::Store) | does(Operate::Perform)) & !drain & fresh.any();
-        when(keeps, || core.misses.keep(fresh.lowest_set(), kept));
+        when(keeps, || core.mshrs.keep(fresh.lowest_set(), kept));
         let writes = (does(Operate::Store) & plan.words.any()) | does(Operate::Perform) | copies.any();
         when(writes & found.present, || core.arrays.put_data(found, data));
         let (next, changes) = self.next_states(plan, copies);
@@ -118,35 +119,13 @@ impl Slot<'_> {
             let (line, mask) = (found.victim_line, found.victim_owned);
             let data = core.arrays.data(found);
             let at = core.wbb.take(line, mask, data);
-            let s = &core.p.l1.spandex;
-            core.wb.send(&Wb {
-                line,
-                mask,
-                src: core.own,
-                dst: s.home(line),
-                tag: at.resize(s.tag_bits()) + u64::from(s.mshrs + s.sb),
-                dirty: bool_lit(true),
-                data,
-            });
+            core.wb.send(&write_back((&core.p.l1.spandex, core.own), (line, mask, data), at));
         });
     }
 
     fn request_of(&self, op: ReqOp, tag: Bits, mask: Bits) -> Req {
-        let s = &self.core.p.l1.spandex;
-        Req {
-            op: enum_lit(op),
-            line: self.line,
-            mask,
-            src: self.core.own,
-            dst: s.home(self.line),
-            tag,
-            flex: bool_lit(op == ReqOp::ReqV),
-            fwd: bool_lit(false),
-            amo: enum_lit(WordOp::Read),
-            cmp: lit(0, 32),
-            bmask: lit(0, 4),
-            data: lit_bv(Bv::zero(s.data_bits())),
-        }
+        let core = self.core;
+        request((&core.p.l1.spandex, core.own), op, (self.line, mask), tag, op == ReqOp::ReqV)
     }
 
     /// Words of a load that are here, with the line.
@@ -162,11 +141,11 @@ impl Slot<'_> {
         let kept = self.kept(plan);
         let region = self.turns.region();
         let target = self.as_target();
-        when(load.own, || core.misses.join_own(load.own_at, kept, &target)).otherwise(|| {
-            when(load.read, || core.misses.join(load.read_at, plan.asked, kept, region, &target))
-                .otherwise(|| core.misses.open(self.line, plan.asked, kept, region, &target));
+        when(load.own, || core.mshrs.join_own(load.own_at, kept, &target)).otherwise(|| {
+            when(load.read, || core.mshrs.join(load.read_at, plan.asked, kept, region, &target))
+                .otherwise(|| core.mshrs.open(self.line, plan.asked, kept, region, &target));
         });
-        let tag = mux(load.read, load.read_at, core.misses.free_entry());
+        let tag = mux(load.read, load.read_at, core.mshrs.free_entry());
         when(plan.row.does(Operate::Read), || {
             let tag = tag.resize(core.p.l1.spandex.tag_bits());
             let asks = self.request_of(ReqOp::ReqV, tag, plan.asked);
@@ -180,8 +159,8 @@ impl Slot<'_> {
     fn take_words(&self, plan: &Plan) {
         let core = self.core;
         let shares = plan.row.does(Operate::Share);
-        core.misses.open_own(self.line, plan.asked, shares, self.kept(plan), &self.as_target());
-        let tag = core.misses.free_entry().resize(core.p.l1.spandex.tag_bits());
+        core.mshrs.open_own(self.line, plan.asked, shares, self.kept(plan), &self.as_target());
+        let tag = core.mshrs.free_entry().resize(core.p.l1.spandex.tag_bits());
         let asks = self.request_of(ReqOp::ReqOData, tag, plan.asked);
         let op = mux(shares, enum_lit(ReqOp::ReqS), asks.op);
         core.req.send(&Req { op, ..asks }, false);
@@ -194,8 +173,8 @@ impl Slot<'_> {
         let WordAlu { op: amo, cmp, bmask } = self.alu();
         let operand = Operand { amo, cmp, bmask, data: self.op.data };
         let words = (self.line, plan.asked, self.part.words);
-        core.misses.own(words, at_llc, &self.of_line, &operand, &self.as_target());
-        let tag = core.misses.free_entry().resize(core.p.l1.spandex.tag_bits());
+        core.mshrs.own(words, at_llc, &self.of_line, &operand, &self.as_target());
+        let tag = core.mshrs.free_entry().resize(core.p.l1.spandex.tag_bits());
         let asks = self.request_of(ReqOp::ReqOData, tag, plan.asked);
         if core.p.through() {
             let Operand { amo, cmp, bmask, data } = operand;
@@ -211,7 +190,7 @@ impl Slot<'_> {
     fn attach(&self, plan: &Plan) {
         let at = self.part.words.lowest_set();
         let operand = Joined { amo: self.alu().op, cmp: self.op.cmp, data: self.op.data.element(at, WORD) };
-        self.core.misses.join_atomic(plan.join_at, &self.as_target(), &operand);
+        self.core.mshrs.join_atomic(plan.join_at, &self.as_target(), &operand);
     }
 
     /// The oldest entry of the store buffer leaves: in place, or asking for what is missing, or with it.

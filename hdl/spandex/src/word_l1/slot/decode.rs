@@ -85,25 +85,25 @@ impl Slot<'_> {
 
     /// An entry can take no load in this cycle: it is full, or a response changes it, which a slot must not do too.
     fn is_shut(&self, entry: Bits) -> Bool {
-        let (misses, tag) = (&self.core.misses, self.rsp.msg.tag);
+        let (mshrs, tag) = (&self.core.mshrs, self.rsp.msg.tag);
         let now = self.rsp.valid & tag.eq(entry.resize(tag.width()));
-        misses.is_ready(entry) | !misses.takes_more(entry) | now
+        mshrs.is_ready(entry) | !mshrs.takes_more(entry) | now
     }
 
     fn load(&self) -> Load {
-        let misses = &self.core.misses;
+        let mshrs = &self.core.mshrs;
         let valid = self.found.valid & !self.hides().repeat(self.found.valid.width());
         let here = valid | self.found.shared | self.usable() | self.buffered.words;
         let missing = self.part.words & !here;
         let no_wait = self.core.p.inject == Inject::NoWait;
         let open = if no_wait { self.none() } else { self.back.open };
         let blocked = (missing & (self.of_line.owning | open)).any();
-        let (own, own_at) = misses.joinable(&self.of_line, missing);
+        let (own, own_at) = mshrs.joinable(&self.of_line, missing);
         // What is newer here than in an entry would be answered to its other loads too.
-        let newer = (self.part.words & !missing & misses.asked(own_at)).any();
+        let newer = (self.part.words & !missing & mshrs.asked(own_at)).any();
         let read = self.of_line.fresh.any();
         let read_at = self.of_line.fresh.lowest_set();
-        let coming = mux(read, misses.coming(read_at), self.none());
+        let coming = mux(read, mshrs.coming(read_at), self.none());
         let read_comes = read & (missing & !coming).none();
         // Whoever may get ownership asks alone.
         let alone = self.asks.shares | self.asks.owns;
@@ -187,7 +187,7 @@ impl Slot<'_> {
         let behind = (words & (buffered.words | asked)).any() | (self.held() & self.is(Kind::Store));
         let rmw = mux((words & owned).any(), state(Words::Here), state(Words::Missing));
         let rmw = mux(behind, state(Words::Busy), rmw);
-        let (comes, join_at) = self.core.misses.joinable_own(of_line, words);
+        let (comes, join_at) = self.core.mshrs.joinable_own(of_line, words);
         let comes = comes & self.is(Kind::Sync) & !self.is_shut(join_at);
         let rmw = if self.core.p.joins() { mux(comes, state(Words::Coming), rmw) } else { rmw };
         // A write-through does not give ownership: reads of its words may be under way.

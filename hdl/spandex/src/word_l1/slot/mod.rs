@@ -6,12 +6,13 @@ mod order;
 
 use super::Core;
 use super::arrays::Found;
-use super::misses::OfLine;
+use super::mshrs::OfLine;
 use super::pending::How;
 use super::table::Operate;
 use super::turn::{Turn, Turns};
 use super::wbb::WrittenBack;
-use crate::gpu_l1::op::{Kind, Op, Part, spread};
+use crate::amo::spread;
+use crate::gpu_l1::op::{Kind, Op, Part};
 use crate::gpu_l1::store_buffer::{Buffered, Oldest};
 use crate::msg::Rsp;
 use decode::{Asks, Load};
@@ -63,17 +64,17 @@ impl<'a> Slot<'a> {
     pub fn new(core: &'a Core, turns: &'a Turns, rsp: &'a InChannel<Rsp>) -> Slot<'a> {
         let head = core.releases.queue.head;
         let rest = Op { mask: head.mask & !spread(core.release_done.get(), 4), ..head };
-        let op = mux(turns.is(Turn::Release), rest, turns.s1.get());
+        let op = mux(turns.is(Turn::Release), rest, turns.head.op.get());
         let oldest = core.buffer.oldest();
-        let done = core.misses.line(turns.done_mshr(core));
-        let done = mux(turns.done_sb.get(), core.buffer.line(turns.done_entry(core)), done);
-        let replay = core.misses.line(turns.replay_at.get());
+        let done = core.mshrs.line(turns.done.mshr());
+        let done = mux(turns.done.sb.get(), core.buffer.line(turns.done.entry()), done);
+        let replay = core.mshrs.line(turns.replay_at.get());
         let fwd = mux(turns.replay.get(), replay, turns.fwd.msg.line);
         let again = core.buffer.line(core.pending.again().at);
         let lines = [(Turn::Done, done), (Turn::Fwd, fwd), (Turn::Drain, oldest.line), (Turn::Again, again)];
         let line = lines.iter().fold(op.line, |rest, (t, line)| mux(turns.is(*t), *line, rest));
         let line = line.named("slot_line");
-        let request = (turns.is(Turn::Cu) & turns.s1_valid.get()) | turns.is(Turn::Release);
+        let request = (turns.is(Turn::Cu) & turns.head.valid.get()) | turns.is(Turn::Release);
         let part = op.part();
         Slot {
             core,
@@ -85,7 +86,7 @@ impl<'a> Slot<'a> {
             part,
             op,
             request: request.named("slot_request"),
-            of_line: core.misses.of_line(line),
+            of_line: core.mshrs.of_line(line),
             buffered: core.buffer.look(line),
             back: core.wbb.look(line),
             leaves: core.pending.how(oldest.at),
@@ -135,7 +136,7 @@ impl<'a> Slot<'a> {
         let writes = row.does(Operate::Write);
         let sends = looks & (row.does(Operate::Read) | row.does(Operate::Ask) | opens | writes);
         let enters = looks & (opens | (row.does(Operate::Read) & !found.load.read));
-        let no_entry = enters & core.misses.full();
+        let no_entry = enters & core.mshrs.full();
         let takes = sends & !self.found.present & !row.does(Operate::Through) & !writes;
         let evicts = takes & self.found.victim_owned.any();
         let can_send = !sends | core.req.free();

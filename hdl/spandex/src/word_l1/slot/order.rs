@@ -1,7 +1,8 @@
 //! What follows an operation of the CU: what waits, what is left, what the CU is told.
 
 use super::{Plan, Slot};
-use crate::gpu_l1::op::{Kind, Op, merge, spread};
+use crate::amo::{merge, spread};
+use crate::gpu_l1::op::{Kind, Op};
 use crate::word_l1::table::Operate;
 use crate::word_l1::turn::Turn;
 use weft_blocks::cache::l1::StallCause;
@@ -43,7 +44,7 @@ impl Slot<'_> {
             let joins = plan.goes & plan.row.does(Operate::Attach);
             count("joined", joins, "atomics that join the request of their word");
             let text = "an atomic joins a request behind which a forward waits";
-            let late = joins & self.core.misses.is_wanted(plan.join_at);
+            let late = joins & self.core.mshrs.is_wanted(plan.join_at);
             cover(&self.core.p.race("joined_late"), late, text);
         }
         let buffered = (self.part.words & self.buffered.words).any();
@@ -75,7 +76,7 @@ impl Slot<'_> {
             let shared = (self.part.words & self.found.shared).any();
             count("hit_shared", does(Operate::Hit) & shared, "loads answered here, some words shared");
         }
-        let waits = self.turns.s1_valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
+        let waits = self.turns.head.valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
         count("wait_cycles", waits, "cycles in which the request at the head waits");
     }
 
@@ -90,7 +91,7 @@ impl Slot<'_> {
         when(plan.goes & self.turns.is(Turn::Cu) & !plan.last, || {
             let words = mux(plan.row.does(Operate::Perform), plan.words, self.part.words);
             let bytes = spread(words, 4) & op.mask;
-            self.turns.s1.set(Op { mask: op.mask & !bytes, ..*op });
+            self.turns.head.op.set(Op { mask: op.mask & !bytes, ..*op });
         });
         let performed = plan.goes & plan.row.does(Operate::Perform) & self.is(Kind::Sync) & plan.last;
         let kernel = plan.acquires & self.turns.region();
@@ -141,7 +142,7 @@ impl Slot<'_> {
         let why = mux(held, cause(StallCause::Release), why);
         let why = mux(plan.looks, why, cause(StallCause::Release));
         let why = mux(self.turns.is(Turn::Cu), why, cause(StallCause::Bank));
-        let blocked = self.turns.s1_valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
+        let blocked = self.turns.head.valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
         stall.set(mux(blocked, why, cause(StallCause::None)));
         busy.set(self.core.releases.queue.valid);
     }

@@ -10,6 +10,7 @@ use super::params::{Inject, StashParams};
 use crate::flags::Flags;
 use crate::msg::Rsp;
 use crate::params::WORD;
+use weft_cache::Targets;
 use weft_rtl::prelude::*;
 
 /// A waiting load.
@@ -36,7 +37,7 @@ pub(super) struct Place {
 }
 
 /// The MSHRs.
-pub(super) struct Fills {
+pub(super) struct Mshrs {
     p: StashParams,
     pub busy: Flags,
     stale: Flags,
@@ -55,8 +56,7 @@ pub(super) struct Fills {
     counts_slot: LaneWriter<Bits>,
     buffer: Memory<Bits>,
     buffer_rsp: RowWriter<Bits>,
-    port: SramPort<Target>,
-    targets_slot: LaneWriter<Target>,
+    targets: Targets<Target>,
     /// Entries that become stale in this cycle, by each of the causes.
     marks: [Wire<Bits>; 2],
 }
@@ -74,8 +74,8 @@ pub(super) struct Coming {
     pub brings: Bits,
 }
 
-impl Fills {
-    pub fn new(p: &StashParams) -> Fills {
+impl Mshrs {
+    pub fn new(p: &StashParams) -> Mshrs {
         let (s, n) = (&p.spandex, p.spandex.mshrs);
         let flags = |name: &str| Flags::new(&format!("mshr_{name}"), n, "mshr");
         let file = |name: &str, w: u32| regfile::<Bits>(&format!("mshr_{name}"), n, w).fields(&[("mshr", w)]);
@@ -85,8 +85,8 @@ impl Fills {
         let counts = file("count", bits_for(u64::from(p.targets) + 1));
         let buffer =
             regfile_lanes::<Bits>("mshr_buffer", n, s.words(), WORD).fields(&[("line_buffer", WORD)]);
-        let targets = sram::<Target>("mshr_targets", n << p.target_bits(), 1, p.clone());
-        Fills {
+        let targets = Targets::memory(n, p.target_bits(), p);
+        Mshrs {
             busy: flags("busy"),
             stale: flags("stale"),
             peer: flags("peer"),
@@ -104,8 +104,7 @@ impl Fills {
             counts,
             buffer_rsp: buffer.row_writer("rsp"),
             buffer,
-            port: targets.read_port("look"),
-            targets_slot: targets.lane_writer("slot"),
+            targets: Targets::new(&targets, n, p.target_bits(), "slot"),
             marks: ["acquire", "slot"].map(|name| wire_zero::<Bits>(&format!("mshr_mark_{name}"), n)),
             p: p.clone(),
         }
@@ -117,12 +116,6 @@ impl Fills {
 
     fn one(&self, entry: Bits) -> Bits {
         entry.one_hot(self.n())
-    }
-
-    fn place_of_target(&self, entry: Bits, target: Bits) -> Bits {
-        // One MSHR has a number of one bit, which is 0.
-        let entry = if self.n() == 1 { lit(0, 1) } else { entry };
-        cat(&[entry, target]).resize(bits_for(u64::from(self.n() << self.p.target_bits())))
     }
 
     fn of_line(&self, line: Bits) -> Bits {
@@ -184,11 +177,11 @@ impl Fills {
 
     /// Chooses the target that is read in the next cycle.
     pub fn present(&self, entry: Bits, target: Bits) {
-        self.port.present(self.place_of_target(entry, target));
+        self.targets.present(entry, target);
     }
     /// The target presented in the cycle before.
     pub fn target(&self) -> Target {
-        self.port.lane(0)
+        self.targets.presented()
     }
 
     /// Opens a read.
@@ -201,14 +194,13 @@ impl Fills {
         self.asked_new.write(entry, &asked);
         self.left_new.write(entry, &asked);
         self.counts_slot.write(entry, &lit(1, bits_for(u64::from(self.p.targets) + 1)));
-        self.targets_slot.write(self.place_of_target(entry, lit(0, self.p.target_bits())), first);
+        self.targets.put_first(entry, first);
     }
 
     /// A load joins.
     pub fn join(&self, entry: Bits, target: &Target) {
         let count = self.counts.read(entry);
-        let at = self.place_of_target(entry, count.resize(self.p.target_bits()));
-        self.targets_slot.write(at, target);
+        self.targets.put_behind(entry, count, target);
         self.counts_slot.write(entry, &(count + 1));
     }
 

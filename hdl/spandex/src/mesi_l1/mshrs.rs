@@ -25,7 +25,7 @@ pub(super) struct Miss {
 }
 
 /// MSHRs and store buffer. A slot changes one MSHR and its list.
-pub(super) struct Misses {
+pub(super) struct Mshrs {
     p: MesiL1Params,
     busy: Reg<Bits>,
     shut: Reg<Bits>,
@@ -55,8 +55,8 @@ pub(super) struct Misses {
     flash: Wire<Bool>,
 }
 
-impl Misses {
-    pub fn new(p: &MesiL1Params) -> Misses {
+impl Mshrs {
+    pub fn new(p: &MesiL1Params) -> Mshrs {
         let s = &p.port.spandex;
         let bits = |name: &str, n: u32, field: &str| reg::<Bits>(name, n).field(field);
         let event = |name: &str, n: u32| wire_zero::<Bits>(name, n);
@@ -68,7 +68,7 @@ impl Misses {
             (file, writer)
         };
         let ops = sram::<Work>("store_buffer", s.sb, 1, p.clone());
-        Misses {
+        Mshrs {
             p: p.clone(),
             busy: bits("mshr_busy", s.mshrs, "mshr"),
             shut: bits("mshr_shut", s.mshrs, "mshr"),
@@ -124,7 +124,7 @@ impl Misses {
         self.busy.get().bit_at(mshr)
     }
 
-    pub fn mshrs_full(&self) -> Bool {
+    pub fn full(&self) -> Bool {
         self.busy.get().all()
     }
 

@@ -13,11 +13,13 @@
 mod joins;
 
 use super::params::{Inject, WordL1Params};
+use crate::amo::merge;
 use crate::flags::Flags;
 use crate::msg::{Rsp, RspOp, WordOp};
 use crate::params::WORD;
 pub(super) use joins::Joined;
 use joins::Joins;
+use weft_cache::Targets;
 use weft_rtl::prelude::*;
 
 /// A waiting operation.
@@ -110,7 +112,7 @@ pub(super) struct DelayedRead {
 }
 
 /// The MSHRs.
-pub(super) struct Misses {
+pub(super) struct Mshrs {
     p: WordL1Params,
     pub busy: Flags,
     own: Flags,
@@ -159,8 +161,7 @@ pub(super) struct Misses {
     delayed_fwd: RowWriter<Delayed>,
     delayed_read: Memory<DelayedRead>,
     delayed_read_fwd: LaneWriter<DelayedRead>,
-    port: SramPort<Target>,
-    targets_slot: LaneWriter<Target>,
+    targets: Targets<Target>,
 }
 
 /// Own entries of Flex that loads wait for.
@@ -216,8 +217,8 @@ pub(super) struct OfLine {
     pub pending: Bits,
 }
 
-impl Misses {
-    pub fn new(p: &WordL1Params) -> Misses {
+impl Mshrs {
+    pub fn new(p: &WordL1Params) -> Mshrs {
         let (s, n) = (&p.l1.spandex, p.l1.spandex.mshrs);
         let flags = |name: &str| Flags::new(&format!("mshr_{name}"), n, "mshr");
         let file = |name: &str, w: u32| regfile::<Bits>(&format!("mshr_{name}"), n, w).fields(&[("mshr", w)]);
@@ -232,8 +233,8 @@ impl Misses {
         let operands = regfile::<Operand>("mshr_operand", n, p.clone());
         let delayed = regfile_lanes::<Delayed>("mshr_delayed", n, s.words(), p.clone());
         let delayed_read = regfile::<DelayedRead>("mshr_delayed_read", n, p.clone());
-        let targets = sram::<Target>("mshr_targets", n << p.l1.target_bits(), 1, p.clone());
-        Misses {
+        let targets = Targets::memory(n, p.l1.target_bits(), p);
+        Mshrs {
             busy: flags("busy"),
             own: flags("own"),
             stores: flags("stores"),
@@ -276,8 +277,7 @@ impl Misses {
             delayed,
             delayed_read_fwd: delayed_read.lane_writer("fwd"),
             delayed_read,
-            port: targets.read_port("look"),
-            targets_slot: targets.lane_writer("slot"),
+            targets: Targets::new(&targets, n, p.l1.target_bits(), "slot"),
             p: p.clone(),
         }
     }
@@ -292,12 +292,6 @@ impl Misses {
 
     fn none(&self) -> Bits {
         lit_bv(Bv::zero(self.p.l1.spandex.words()))
-    }
-
-    fn place(&self, entry: Bits, target: Bits) -> Bits {
-        // One MSHR has a number of one bit, which is 0.
-        let entry = if self.n() == 1 { lit(0, 1) } else { entry };
-        cat(&[entry, target]).resize(bits_for(u64::from(self.n() << self.p.l1.target_bits())))
     }
 
     /// The entries of a line. `answered`: the entry that gets a response in this cycle, one bit.
@@ -414,15 +408,15 @@ impl Misses {
 
     /// Chooses the target that is read in the next cycle.
     pub fn present(&self, entry: Bits, target: Bits) {
-        self.port.present(self.place(entry, target));
+        self.targets.present(entry, target);
         if let Some(joins) = &self.joins {
-            joins.present(self.place(entry, target));
+            joins.present(self.targets.row(entry, target));
         }
     }
 
     /// The target presented in the cycle before.
     pub fn target(&self) -> Target {
-        self.port.lane(0)
+        self.targets.presented()
     }
 
     fn take(&self, line: Bits, left: Bits, words: Bits, first: &Target) -> Bits {
@@ -440,7 +434,7 @@ impl Misses {
         self.extra_new.write(entry, &self.none());
         self.gone_new.write(entry, &self.none());
         self.counts_slot.write(entry, &lit(1, bits_for(u64::from(self.p.l1.targets) + 1)));
-        self.targets_slot.write(self.place(entry, lit(0, self.p.l1.target_bits())), first);
+        self.targets.put_first(entry, first);
         entry
     }
 
@@ -501,7 +495,7 @@ impl Misses {
 
     fn wait_in(&self, entry: Bits, target: &Target) {
         let count = self.counts.read(entry);
-        self.targets_slot.write(self.place(entry, count.resize(self.p.l1.target_bits())), target);
+        self.targets.put_behind(entry, count, target);
         self.counts_slot.write(entry, &(count + 1));
     }
 
@@ -603,9 +597,9 @@ impl Misses {
         let line = pack(&self.buffer.read_row(entry));
         let own = pack(&self.kept.read_row(entry));
         if self.p.inject == Inject::FillOverStore {
-            return (came, crate::gpu_l1::op::merge(kept & !came, own, line));
+            return (came, merge(kept & !came, own, line));
         }
-        (came & !kept, crate::gpu_l1::op::merge(kept, own, line))
+        (came & !kept, merge(kept, own, line))
     }
 
     /// Words of an own entry, what they were, and what is done to them.

@@ -1,7 +1,7 @@
 //! Atomics that wait in the own entry of their word (DeNovo, `atomics=join`): the operand of each, beside
 //! its target, and entries that none may join.
 
-use super::{Misses, OfLine, Target};
+use super::{Mshrs, OfLine, Target};
 use crate::flags::Flags;
 use crate::msg::WordOp;
 use crate::word_l1::params::WordL1Params;
@@ -55,7 +55,7 @@ impl Joins {
     }
 }
 
-impl Misses {
+impl Mshrs {
     /// Of the entries of a line the own one that an atomic on these words may join, and whether there is
     /// one: it asks for the same one word and nothing else, the word has not come, and no removal of it has
     /// been answered.
@@ -73,7 +73,7 @@ impl Misses {
     pub fn join_atomic(&self, entry: Bits, target: &Target, operand: &Joined) {
         let Some(joins) = &self.joins else { return };
         let last = self.counts.read(entry).resize(self.p.l1.target_bits());
-        joins.new.write(self.place(entry, last), operand);
+        joins.new.write(self.targets.row(entry, last), operand);
         when(target.ack, || self.stores.raise(self.one(entry)));
         self.wait_in(entry, target);
     }

@@ -11,6 +11,7 @@
 use super::params::{GpuL1Params, Inject};
 use crate::flags::Flags;
 use crate::params::WORD;
+use weft_cache::Targets;
 use weft_rtl::prelude::*;
 
 /// A waiting operation.
@@ -32,7 +33,7 @@ pub(super) struct Target {
 }
 
 /// The MSHRs. A slot changes one entry per cycle; marks come from acquires and atomics.
-pub(super) struct Misses {
+pub(super) struct Mshrs {
     p: GpuL1Params,
     pub busy: Flags,
     pub atomic: Flags,
@@ -48,8 +49,7 @@ pub(super) struct Misses {
     counts_slot: LaneWriter<Bits>,
     own: Memory<Bits>,
     own_slot: RowWriter<Bits>,
-    port: SramPort<Target>,
-    targets_slot: LaneWriter<Target>,
+    targets: Targets<Target>,
     flash: Wire<Bool>,
 }
 
@@ -66,8 +66,8 @@ pub(super) struct OfLine {
     pub atomic: Bool,
 }
 
-impl Misses {
-    pub fn new(p: &GpuL1Params) -> Misses {
+impl Mshrs {
+    pub fn new(p: &GpuL1Params) -> Mshrs {
         let (s, n) = (&p.spandex, p.spandex.mshrs);
         let flags = |name: &str| Flags::new(&format!("mshr_{name}"), n, "mshr");
         let file = |name: &str, w: u32| {
@@ -79,8 +79,8 @@ impl Misses {
         let (words, words_slot) = file("words", s.words());
         let (counts, counts_slot) = file("count", bits_for(u64::from(p.targets) + 1));
         let own = regfile_lanes::<Bits>("mshr_own", n, s.words(), WORD).fields(&[("own_stores", WORD)]);
-        let targets = sram::<Target>("mshr_targets", n << p.target_bits(), 1, p.clone());
-        Misses {
+        let targets = Targets::memory(n, p.target_bits(), p);
+        Mshrs {
             busy: flags("busy"),
             atomic: flags("atomic"),
             stores: flags("stores"),
@@ -94,8 +94,7 @@ impl Misses {
             counts_slot,
             own_slot: own.row_writer("in"),
             own,
-            port: targets.read_port("look"),
-            targets_slot: targets.lane_writer("in"),
+            targets: Targets::new(&targets, n, p.target_bits(), "in"),
             flash: wire_or::<Bool>("mshr_flash", (), false),
             p: p.clone(),
         }
@@ -103,12 +102,6 @@ impl Misses {
 
     fn n(&self) -> u32 {
         self.p.spandex.mshrs
-    }
-
-    fn place(&self, entry: Bits, target: Bits) -> Bits {
-        // One MSHR has a number of one bit, which is 0.
-        let entry = if self.n() == 1 { lit(0, 1) } else { entry };
-        cat(&[entry, target]).resize(bits_for(u64::from(self.n() << self.p.target_bits())))
     }
 
     /// The entries of a line.
@@ -157,12 +150,12 @@ impl Misses {
 
     /// Chooses the target that is read in the next cycle.
     pub fn present(&self, entry: Bits, target: Bits) {
-        self.port.present(self.place(entry, target));
+        self.targets.present(entry, target);
     }
 
     /// The target presented in the cycle before.
     pub fn target(&self) -> Target {
-        self.port.lane(0)
+        self.targets.presented()
     }
 
     pub fn full(&self) -> Bool {
@@ -179,7 +172,7 @@ impl Misses {
         self.lines_new.write(entry, &line);
         self.words_slot.write(entry, &words);
         self.counts_slot.write(entry, &lit(1, bits_for(u64::from(self.p.targets) + 1)));
-        self.targets_slot.write(self.place(entry, lit(0, self.p.target_bits())), first);
+        self.targets.put_first(entry, first);
     }
 
     /// Opens a read of a line with its first load; buffered words are captured. `stale`: it is born so.
@@ -214,7 +207,7 @@ impl Misses {
     /// A load joins a read.
     pub fn join(&self, entry: Bits, target: &Target) {
         let count = self.counts.read(entry);
-        self.targets_slot.write(self.place(entry, count.resize(self.p.target_bits())), target);
+        self.targets.put_behind(entry, count, target);
         self.counts_slot.write(entry, &(count + 1));
     }
 
