@@ -1,15 +1,17 @@
 //! Derive macros of `weft-rtl`.
 //!
-//! `#[derive(HwEnum)]` makes a field-less enum an encoded enumeration; `#[derive(Bundle)]` makes a struct of signals a bundle;
-//! `transitions!` writes a protocol's transition table down.
+//! `#[derive(HwEnum)]` makes a field-less enum an encoded enumeration; `#[derive(Bundle)]` makes a struct of signals a bundle; `#[derive(Words)]` names the values of a
+//! parameter; `transitions!` writes a protocol's transition table down.
 
+mod bundle;
 mod transitions;
+mod words;
 
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
 use quote::quote;
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Error, Expr, Fields, Type, parse_macro_input};
+use syn::{Data, DeriveInput, Error, Expr, Fields, parse_macro_input};
 
 /// An encoded enumeration. Variants take their discriminants as encodings (0, 1, 2... unless given); `#[hw(width = 3)]` on the enum widens it;
 /// `#[hw(label = "ReqO+data")]` on a variant is what tables print for it, in the place of its identifier.
@@ -107,121 +109,36 @@ fn expand_enum(input: &DeriveInput) -> Result<Tokens, Error> {
 
 /// A bundle of signals. On the struct: `#[bundle(params = P)]` names the type that fixes the widths (default `()`). On fields, with `p` the parameters:
 /// `#[width(expr)]` for `Bits`, `#[shape(expr)]` for vectors and nested bundles, nothing for `Bool` and `Enum`;
+/// `#[flat]` leaves the field's name out of those of its leaves, which stand as if they were the bundle's own;
 /// `#[field("name")]` or `#[field("a" = expr, "b" = expr)]` counts the bits under storage fields; `#[below(expr)]` says that values of the field
 /// are below a number (what random stimulus keeps to).
-#[proc_macro_derive(Bundle, attributes(bundle, width, shape, field, below))]
+///
+/// The struct may have type parameters: `struct Tagged<T: Data<Shape = P> + Copy>`.
+#[proc_macro_derive(Bundle, attributes(bundle, width, shape, flat, field, below))]
 pub fn bundle(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    expand_bundle(&input).unwrap_or_else(|e| e.to_compile_error()).into()
+    bundle::expand(&input).unwrap_or_else(|e| e.to_compile_error()).into()
 }
 
-struct StorageFields(Vec<(syn::LitStr, Option<Expr>)>);
-
-impl syn::parse::Parse for StorageFields {
-    fn parse(input: syn::parse::ParseStream) -> syn::Result<Self> {
-        let mut out = Vec::new();
-        while !input.is_empty() {
-            let name: syn::LitStr = input.parse()?;
-            let bits = if input.peek(syn::Token![=]) {
-                input.parse::<syn::Token![=]>()?;
-                Some(input.parse()?)
-            } else {
-                None
-            };
-            out.push((name, bits));
-            if !input.is_empty() {
-                input.parse::<syn::Token![,]>()?;
-            }
-        }
-        Ok(StorageFields(out))
-    }
+/// The words for the values of a parameter, a field-less enum: its name in small letters, parts joined by `-` (`NoneAtAll`: `none-at-all`), or `#[word("none_at_all")]` on the variant.
+/// Gives it `WORDS`, every value with its word; `LEGAL`, the words with commas between; and `word()`.
+#[proc_macro_derive(Words, attributes(word))]
+pub fn words(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    words::expand(&input).unwrap_or_else(|e| e.to_compile_error()).into()
 }
 
-fn expand_bundle(input: &DeriveInput) -> Result<Tokens, Error> {
-    let Data::Struct(data) = &input.data else {
-        return Err(Error::new(input.span(), "Bundle can be derived for structs only"));
-    };
-    let Fields::Named(fields) = &data.fields else {
-        return Err(Error::new(input.span(), "a bundle needs named fields"));
-    };
-    let name = &input.ident;
-    let mut params: Type = syn::parse_quote!(());
-    for attr in input.attrs.iter().filter(|a| a.path().is_ident("bundle")) {
-        attr.parse_nested_meta(|meta| {
-            if meta.path.is_ident("params") {
-                params = meta.value()?.parse()?;
-                return Ok(());
-            }
-            Err(meta.error("the only option is params = TYPE"))
-        })?;
-    }
-    let mut idents = Vec::new();
-    let mut types = Vec::new();
-    let mut shapes = Vec::new();
-    let mut tags = Vec::new();
-    for field in &fields.named {
-        let ident = field.ident.as_ref().expect("named");
-        let mut shape: Expr = syn::parse_quote!(());
-        let mut tag = quote!();
-        let mut limit = quote!();
-        for attr in &field.attrs {
-            if attr.path().is_ident("width") || attr.path().is_ident("shape") {
-                shape = attr.parse_args()?;
-            } else if attr.path().is_ident("below") {
-                let bound: Expr = attr.parse_args()?;
-                limit = quote!(for leaf in &mut out[before..] {
-                    leaf.below = Some((#bound) as u64);
-                });
-            } else if attr.path().is_ident("field") {
-                let StorageFields(list) = attr.parse_args()?;
-                let entries = list.iter().map(|(n, bits)| match bits {
-                    Some(bits) => quote!((#n.to_string(), #bits)),
-                    None => quote!((#n.to_string(), leaf.width)),
-                });
-                tag = quote!(for leaf in &mut out[before..] {
-                    leaf.fields = vec![#(#entries),*];
-                });
-            }
-        }
-        idents.push(ident);
-        types.push(&field.ty);
-        shapes.push(shape);
-        tags.push(quote!(#tag #limit));
-    }
-    let texts: Vec<String> = idents.iter().map(|i| i.to_string()).collect();
-    Ok(quote! {
-        impl ::weft_rtl::data::Data for #name {
-            type Shape = #params;
-            #[allow(unused_variables)]
-            fn leaves(p: &Self::Shape, prefix: &str, out: &mut Vec<::weft_rtl::ir::Leaf>) {
-                #(
-                    let before = out.len();
-                    <#types as ::weft_rtl::data::Data>::leaves(
-                        &(#shapes), &::weft_rtl::data::join_name(prefix, #texts), out);
-                    #tags
-                )*
-            }
-            #[allow(unused_variables)]
-            fn from_leaves(
-                p: &Self::Shape,
-                leaves: &mut dyn Iterator<Item = ::weft_rtl::value::Bits>,
-            ) -> Self {
-                #(let #idents = <#types as ::weft_rtl::data::Data>::from_leaves(&(#shapes), leaves);)*
-                #name { #(#idents),* }
-            }
-            fn to_leaves(&self, out: &mut Vec<::weft_rtl::value::Bits>) {
-                #(::weft_rtl::data::Data::to_leaves(&self.#idents, out);)*
-            }
-            fn with_leaves(&self, leaves: &mut dyn Iterator<Item = ::weft_rtl::value::Bits>) -> Self {
-                #name { #(#idents: ::weft_rtl::data::Data::with_leaves(&self.#idents, leaves)),* }
-            }
-        }
-    })
-}
-
-/// A transition table; `weft_rtl::transitions` shows how it is written.
+/// A transition table, or rows that several tables include; `weft_rtl::transitions` shows how they are written.
 #[proc_macro]
 pub fn transitions(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as transitions::Sheet);
+    let input = parse_macro_input!(input as transitions::Written);
+    input.expand().into()
+}
+
+/// What `include` in a transition table stands for.
+#[doc(hidden)]
+#[proc_macro]
+pub fn included_rows(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as transitions::Included);
     input.expand().into()
 }

@@ -1,4 +1,8 @@
-//! The notation of transition tables.
+//! The notation of transition tables, and of rows that several of them have.
+
+mod rows;
+
+pub use rows::{Included, RowSet};
 
 use proc_macro2::{Span, TokenStream as Tokens};
 use quote::{ToTokens, quote, quote_spanned};
@@ -16,6 +20,37 @@ mod words {
     syn::custom_keyword!(does);
     syn::custom_keyword!(never);
     syn::custom_keyword!(idle);
+    syn::custom_keyword!(include);
+}
+
+/// What is written down.
+pub enum Written {
+    /// A table.
+    Table(Box<Sheet>),
+    /// Rows that tables include.
+    Rows(RowSet),
+}
+
+impl Parse for Written {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let ahead = input.fork();
+        ahead.call(Attribute::parse_outer)?;
+        ahead.parse::<Visibility>()?;
+        if ahead.peek(words::rows) {
+            return Ok(Written::Rows(input.parse()?));
+        }
+        Ok(Written::Table(input.parse()?))
+    }
+}
+
+impl Written {
+    /// The function, or the macro that gives the rows.
+    pub fn expand(&self) -> Tokens {
+        match self {
+            Written::Table(sheet) => sheet.expand(),
+            Written::Rows(set) => set.expand(),
+        }
+    }
 }
 
 /// A whole table: the function that gives it.
@@ -27,10 +62,18 @@ pub struct Sheet {
     args: Punctuated<FnArg, Token![,]>,
     name: Expr,
     prefix: Expr,
-    columns: Vec<(String, Type)>,
+    headings: Vec<String>,
+    head: Head,
+    body: Vec<Item>,
+}
+
+/// What gives the words of rows their meaning: the types of the table that they stand in.
+struct Head {
+    /// The table, in the function that makes it.
+    table: Ident,
+    columns: Vec<Type>,
     next: Option<Type>,
     does: Option<Type>,
-    body: Vec<Item>,
 }
 
 /// What stands in a table.
@@ -39,6 +82,7 @@ enum Item {
     Never { when: When, why: Expr },
     Idle { when: When, why: Expr },
     If { cond: Expr, then: Vec<Item>, els: Option<Vec<Item>> },
+    Include { set: Path, values: Vec<Expr> },
 }
 
 /// One pattern per column.
@@ -71,14 +115,13 @@ impl Parse for Sheet {
         body.parse::<words::rows>()?;
         let prefix = body.parse()?;
         body.parse::<Token![;]>()?;
-        let columns = columns(&body)?;
+        let (headings, columns) = columns(&body)?.into_iter().unzip();
         let next = clause::<words::next>(&body, body.peek(words::next))?;
         let does = clause::<words::does>(&body, body.peek(words::does))?;
-        let mut sheet =
-            Sheet { attrs, vis, ident, generics, args, name, prefix, columns, next, does, body: Vec::new() };
-        sheet.body = items(&body)?;
-        sheet.check(&sheet.body)?;
-        Ok(sheet)
+        let head = Head { table: Ident::new("table", Span::call_site()), columns, next, does };
+        let body = items(&body)?;
+        head.check(&body)?;
+        Ok(Sheet { attrs, vis, ident, generics, args, name, prefix, headings, head, body })
     }
 }
 
@@ -128,6 +171,9 @@ impl Parse for Item {
         if input.peek(Token![if]) {
             return choice(input);
         }
+        if input.peek(words::include) {
+            return include(input);
+        }
         let (never, idle) = (input.peek(words::never), input.peek(words::idle));
         if never || idle {
             input.parse::<Ident>()?;
@@ -167,6 +213,20 @@ fn choice(input: ParseStream<'_>) -> Result<Item> {
     Ok(Item::If { cond, then, els })
 }
 
+/// `include ROWS;` and `include ROWS(VALUE, VALUE);`
+fn include(input: ParseStream<'_>) -> Result<Item> {
+    input.parse::<words::include>()?;
+    let set = input.call(Path::parse_mod_style)?;
+    let mut values = Vec::new();
+    if input.peek(syn::token::Paren) {
+        let list;
+        parenthesized!(list in input);
+        values = list.parse_terminated(Expr::parse, Token![,])?.into_iter().collect();
+    }
+    input.parse::<Token![;]>()?;
+    Ok(Item::Include { set, values })
+}
+
 impl Parse for When {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let list;
@@ -188,6 +248,33 @@ impl Parse for Pattern {
 }
 
 impl Sheet {
+    /// The function.
+    fn expand(&self) -> Tokens {
+        let Sheet { attrs, vis, ident, generics, args, name, prefix, headings, head, body } = self;
+        let Head { table, columns, .. } = head;
+        let rtl = quote!(::weft_rtl::transitions);
+        let (next, does) = (head.next(), head.does());
+        let body = head.items(body);
+        quote! {
+            #(#attrs)*
+            #vis fn #ident #generics (#args) -> #rtl::Transitions<(#(#columns,)*), #next, #does> {
+                let mut #table = #rtl::Transitions::new(#name, #prefix, &[#(#headings),*]);
+                #body
+                #table
+            }
+        }
+    }
+}
+
+impl Head {
+    fn next(&self) -> Tokens {
+        self.next.as_ref().map_or(quote!(::weft_rtl::transitions::NoState), ToTokens::to_token_stream)
+    }
+
+    fn does(&self) -> Tokens {
+        self.does.as_ref().map_or(quote!(::weft_rtl::transitions::NoAction), ToTokens::to_token_stream)
+    }
+
     /// What the notation itself can see: the number of patterns, and words without the clause that gives them a meaning.
     fn check(&self, body: &[Item]) -> Result<()> {
         let count = self.columns.len();
@@ -213,6 +300,7 @@ impl Sheet {
                     self.check(els.as_deref().unwrap_or_default())?;
                     continue;
                 }
+                Item::Include { .. } => continue,
             };
             if when.patterns.len() != count {
                 let text = format!("{} patterns for {count} columns", when.patterns.len());
@@ -222,26 +310,13 @@ impl Sheet {
         Ok(())
     }
 
-    /// The function.
-    pub fn expand(&self) -> Tokens {
-        let Sheet { attrs, vis, ident, generics, args, name, prefix, .. } = self;
-        let types = self.columns.iter().map(|c| &c.1);
-        let words = self.columns.iter().map(|c| &c.0);
-        let rtl = quote!(::weft_rtl::transitions);
-        let next = self.next.as_ref().map_or(quote!(#rtl::NoState), ToTokens::to_token_stream);
-        let does = self.does.as_ref().map_or(quote!(#rtl::NoAction), ToTokens::to_token_stream);
-        let body = self.body.iter().map(|item| self.item(item, &next, &does));
-        quote! {
-            #(#attrs)*
-            #vis fn #ident #generics (#args) -> #rtl::Transitions<(#(#types,)*), #next, #does> {
-                let mut table = #rtl::Transitions::new(#name, #prefix, &[#(#words),*]);
-                #(#body)*
-                table
-            }
-        }
+    /// The statements that put rows into the table.
+    fn items(&self, items: &[Item]) -> Tokens {
+        items.iter().map(|item| self.item(item)).collect()
     }
 
-    fn item(&self, item: &Item, next_type: &Tokens, does_type: &Tokens) -> Tokens {
+    fn item(&self, item: &Item) -> Tokens {
+        let table = &self.table;
         match item {
             Item::Row { id, when, next, does, why } => {
                 let patterns = self.patterns(when);
@@ -249,28 +324,31 @@ impl Sheet {
                     Some(id) => quote!(::core::option::Option::Some(#id)),
                     None => quote!(::core::option::Option::None::<&str>),
                 };
-                let next = next.iter().map(|path| value(next_type, path));
-                let does = does.iter().map(|path| value(does_type, path));
-                quote_spanned!(when.span=> table.row(#id, #patterns, &[#(#next),*], &[#(#does),*], #why);)
+                let next = next.iter().map(|path| value(&self.next(), path));
+                let does = does.iter().map(|path| value(&self.does(), path));
+                quote_spanned!(when.span=> #table.row(#id, #patterns, &[#(#next),*], &[#(#does),*], #why);)
             }
             Item::Never { when, why } => {
                 let patterns = self.patterns(when);
-                quote_spanned!(when.span=> table.never(#patterns, #why);)
+                quote_spanned!(when.span=> #table.never(#patterns, #why);)
             }
             Item::Idle { when, why } => {
                 let patterns = self.patterns(when);
-                quote_spanned!(when.span=> table.idle(#patterns, #why);)
+                quote_spanned!(when.span=> #table.idle(#patterns, #why);)
             }
             Item::If { cond, then, els } => {
-                let then = then.iter().map(|item| self.item(item, next_type, does_type));
-                let els = els.iter().flatten().map(|item| self.item(item, next_type, does_type));
-                quote!(if #cond { #(#then)* } else { #(#els)* })
+                let (then, els) = (self.items(then), self.items(els.as_deref().unwrap_or_default()));
+                quote!(if #cond { #then } else { #els })
+            }
+            Item::Include { set, values } => {
+                let Head { columns, next, does, .. } = self;
+                quote_spanned!(set.span()=> #set! { (#(#values),*) #table (#(#columns),*) (#next) (#does) })
             }
         }
     }
 
     fn patterns(&self, when: &When) -> Tokens {
-        let each = when.patterns.iter().zip(&self.columns).map(|(pattern, (_, ty))| match pattern {
+        let each = when.patterns.iter().zip(&self.columns).map(|(pattern, ty)| match pattern {
             Pattern::Any => quote!(&[] as &[#ty]),
             Pattern::Some(values) => {
                 let values = values.iter().map(|path| value(&ty.to_token_stream(), path));

@@ -83,7 +83,8 @@
 //! # Bundles, channels, memories
 //!
 //! A bundle is a struct of signals; its widths come from a parameter struct. Ports, registers, memory rows, drivers and waveforms all come from the one
-//! definition. A channel is valid/ready with a bundle; both ends are registered.
+//! definition. Bundles nest, may have type parameters, and the leaves of a `#[flat]` field have no name of it ([`Bundle`](derive@crate::Bundle)). A channel is valid/ready with a
+//! bundle; both ends are registered.
 //!
 //! ```
 //! # use weft_rtl::prelude::*;
@@ -163,7 +164,9 @@ pub mod transitions;
 pub mod value;
 pub mod verilog;
 
-pub use weft_rtl_derive::{Bundle, HwEnum, transitions};
+#[doc(hidden)]
+pub use weft_rtl_derive::included_rows;
+pub use weft_rtl_derive::{Bundle, HwEnum, Words, transitions};
 
 /// Everything a block's source needs.
 pub mod prelude {

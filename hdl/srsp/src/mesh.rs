@@ -15,6 +15,7 @@
 //!
 //! Networks that must not wait for one another are meshes of their own. Instances: `routerN`, and the links that leave a node, `eastN`, `westN`, `northN`, `southN`.
 
+use crate::params::within;
 use std::cell::OnceCell;
 use weft_blocks::common::crossbar::crossbar;
 pub use weft_blocks::common::grid::{Grid, Place};
@@ -60,15 +61,7 @@ pub fn mesh<T: Data>(
     dest: impl Fn(&T) -> Place,
 ) -> Result<Arc<Module>, BlockError> {
     for (key, value) in [("columns", grid.columns), ("rows", grid.rows)] {
-        if !(1..=16).contains(&value) {
-            return Err(BlockError::Illegal {
-                block: "mesh".into(),
-                key: key.into(),
-                value: value.to_string(),
-                problem: "it lies outside".into(),
-                legal: "1..16".into(),
-            });
-        }
+        within("mesh", (key, value), (1, 16))?;
     }
     let error = |errors| BlockError::Elab { block: "mesh".into(), errors };
     let router = router(&format!("{name}_router"), grid, shape, &dest).map_err(error)?;

@@ -62,6 +62,13 @@ pub struct Atomic {
     pub cmp: Bits,
 }
 
+impl Atomic {
+    /// No access: the address alone counts.
+    pub fn at(addr: Bits) -> Atomic {
+        Atomic { op: enum_lit(SyncOp::Ld), wide: bool_lit(false), addr, opnd: lit(0, 64), cmp: lit(0, 64) }
+    }
+}
+
 /// Kinds of [`Req`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 3)]
@@ -122,6 +129,24 @@ pub enum WbOp {
     RevokeAck,
 }
 
+/// Bytes that are written back, and what their acknowledgement gives back.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Srsp)]
+pub struct Written {
+    /// WBT entry of a Wb or Unreg, given back.
+    #[width(p.wbt_bits())]
+    pub wbt: Bits,
+    /// Fence epoch of a Wb, given back.
+    #[width(1)]
+    pub epoch: Bits,
+    /// Bytes written.
+    #[width(p.line)]
+    pub mask: Bits,
+    /// Bytes in place.
+    #[width(p.data_bits())]
+    pub data: Bits,
+}
+
 /// L1 to L2 bank, network 1.
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = Srsp)]
@@ -139,18 +164,10 @@ pub struct Wb {
     pub keep: Bool,
     /// RevokeAck: the line comes with it.
     pub has: Bool,
-    /// WBT entry of a Wb or Unreg, given back.
-    #[width(p.wbt_bits())]
-    pub wbt: Bits,
-    /// Fence epoch of a Wb, given back.
-    #[width(1)]
-    pub epoch: Bits,
-    /// Bytes written.
-    #[width(p.line)]
-    pub mask: Bits,
-    /// Bytes in place.
-    #[width(p.data_bits())]
-    pub data: Bits,
+    /// Of a Wb, Unreg or RevokeAck.
+    #[flat]
+    #[shape(p)]
+    pub written: Written,
 }
 
 /// Kinds of [`Probe`].

@@ -2,10 +2,11 @@
 
 use weft_blocks::msg::Sys;
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 use weft_rtl::prelude::*;
 
 /// The system that an L1 or an L2 bank belongs to: srsp.md's `IMPL`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum Impl {
     /// Scopes without remote operations: a remote one is an assertion.
     Base,
@@ -22,20 +23,6 @@ pub enum Impl {
 }
 
 impl Impl {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(Impl, &'static str)] = &[
-        (Impl::Base, "base"),
-        (Impl::Brsp, "brsp"),
-        (Impl::BrspToken, "brsp-token"),
-        (Impl::Srsp, "srsp"),
-        (Impl::SrspOpt, "srsp-opt"),
-    ];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        Impl::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
-    }
-
     /// LR-TBL and PA-TBL are there.
     pub fn selective(self) -> bool {
         matches!(self, Impl::Srsp | Impl::SrspOpt)
@@ -50,16 +37,6 @@ impl Impl {
     /// performed, or what it invalidates is invalidated.
     pub fn locks_lines(self) -> bool {
         matches!(self, Impl::Brsp | Impl::Srsp | Impl::SrspOpt)
-    }
-
-    /// The value of parameter `impl`.
-    ///
-    /// # Errors
-    /// A word that is not known.
-    pub fn from_set(set: &ParamSet) -> Result<Impl, BlockError> {
-        let text = set.text("impl");
-        let found = Impl::WORDS.iter().find(|w| w.1 == text);
-        found.map(|w| w.0).ok_or_else(|| set.illegal("impl", "it is not known"))
     }
 }
 
@@ -196,4 +173,48 @@ pub fn srsp_from(p: &ParamSet) -> Result<Srsp, BlockError> {
         mshrs: number("mshrs", 1, 64)?,
         wbt: number("wbt", 2, 64)?,
     })
+}
+
+/// Refuses the value of a key of a block unless it is `good`: what is wrong with it, and what is legal.
+///
+/// # Errors
+/// It is not.
+pub(crate) fn check(
+    block: &str,
+    good: bool,
+    (key, value): (&str, impl ToString),
+    (problem, legal): (&str, &str),
+) -> Result<(), BlockError> {
+    if good {
+        return Ok(());
+    }
+    let (key, value, problem, legal) = (key.into(), value.to_string(), problem.into(), legal.into());
+    Err(BlockError::Illegal { block: block.into(), key, value, problem, legal })
+}
+
+/// Refuses the value of a key of a block outside a range.
+///
+/// # Errors
+/// It lies there.
+pub(crate) fn within(block: &str, of: (&str, u32), (lo, hi): (u32, u32)) -> Result<(), BlockError> {
+    check(block, (lo..=hi).contains(&of.1), of, ("it lies outside", &format!("{lo}..{hi}")))
+}
+
+/// The value of a key that is given by a word.
+///
+/// # Errors
+/// A word that is not known.
+pub(crate) fn value<T: Copy>(
+    words: &[(T, &'static str)],
+    set: &ParamSet,
+    key: &str,
+) -> Result<T, BlockError> {
+    let text = set.text(key);
+    let found = words.iter().find(|w| w.1 == text);
+    found.map(|w| w.0).ok_or_else(|| set.illegal(key, "it is not known"))
+}
+
+/// A parameter of the command line.
+pub(crate) fn info(name: &'static str, default: &str, legal: &'static str, about: &'static str) -> ParamInfo {
+    ParamInfo { name, default: default.into(), legal, about }
 }

@@ -19,7 +19,7 @@
 #![doc = include_str!("../pictures/sel-hub.svg")]
 
 use crate::msg::{Cast, Pack, Probe};
-use crate::params::{Srsp, srsp_from, srsp_params};
+use crate::params::{Srsp, srsp_from, srsp_params, within};
 use weft_blocks::common::arbiter::RoundRobin;
 use weft_blocks::common::crossbar::crossbar;
 use weft_blocks::common::fifo::fifo;
@@ -83,15 +83,7 @@ impl Parts {
 /// A queue outside 1..64.
 pub fn sel_hub(p: &HubParams) -> Result<Arc<Module>, BlockError> {
     let s = &p.srsp;
-    if !(1..=64).contains(&p.queue) {
-        return Err(BlockError::Illegal {
-            block: "sel-hub".into(),
-            key: "queue".into(),
-            value: p.queue.to_string(),
-            problem: "it lies outside".into(),
-            legal: "1..64".into(),
-        });
-    }
+    within("sel-hub", ("queue", p.queue), (1, 64))?;
     let error = |errors| BlockError::Elab { block: "sel-hub".into(), errors };
     let parts = Parts::new(p).map_err(error)?;
     let name = format!("sel_hub_c{}_a{}_q{}", s.cus, s.addr_bits, p.queue);

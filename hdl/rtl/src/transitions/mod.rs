@@ -55,6 +55,45 @@
 //! A row without `->` keeps the state. A row with `-> V | D` leads to one of both. A row that leads somewhere is asserted to
 //! ([`Decoded::leads_to`]), or its table drives the register itself ([`Transitions::drive`]).
 //!
+//! Rows that several tables have are written once, as `rows NAME { ... }`, and a table says `include NAME;` where they stand. Their words mean what they mean in the table that
+//! includes them, which has its own types for columns, state and actions; its prefix begins their identifiers, and they are rows of it like its own. In the place of a parameter
+//! stands what the table gives for it.
+//!
+//! ```
+//! # use weft_rtl::prelude::*;
+//! # #[derive(Clone, Copy, PartialEq, Debug, HwEnum)]
+//! # pub enum State { I, P, V }
+//! # #[derive(Clone, Copy, PartialEq, Debug, HwEnum)]
+//! # pub enum Event { Inv, Evict }
+//! # #[derive(Clone, Copy, PartialEq, Debug, HwEnum)]
+//! # pub enum Act { Drop, Wait }
+//! transitions! {
+//!     /// What takes a line away, by `event`.
+//!     pub(crate) rows leaves(event) {
+//!         (I, event)              "There is no line.";
+//!         (V, event) -> I [Drop]  "Dropped.";
+//!     }
+//! }
+//! transitions! {
+//!     pub fn removals() {
+//!         name "removals", rows "l1.";
+//!         on "state": State, "event": Event;
+//!         next State;
+//!         does Act;
+//!
+//!         include leaves(Inv);
+//!         include leaves(Evict);
+//!         (P, Inv) [Wait]         "Wait for the line.";
+//!         never (P, Evict)        "a line under way is no victim";
+//!     }
+//! }
+//!
+//! # fn main() {
+//! assert_eq!(removals().faults(), []);
+//! assert_eq!(removals().rows()[3].id, "l1.V.Evict");
+//! # }
+//! ```
+//!
 //! [`Machine`] joins all tables that move one state: it knows which states can be reached, and draws their diagram.
 
 mod check;

@@ -7,7 +7,6 @@
 //! ```
 //! A part is here when both banks have it as it is; tables, and what is decided by them, are each bank's own.
 
-mod bundle;
 mod memory;
 mod observe;
 mod outputs;
@@ -20,13 +19,12 @@ mod types;
 
 pub use params::Bank;
 
-pub(crate) use bundle::{BankData, bundle_of};
 pub(crate) use memory::{Fills, Lines, NumberedFile, Others, UnderWay, Writer, Writes, numbered};
 pub(crate) use observe::{AtLine, observe_line};
 pub(crate) use outputs::{Stage2, merged, ripening};
-pub(crate) use params::{count_of, info, infos, within};
+pub(crate) use params::{count_of, infos};
 pub(crate) use pipeline::Pipeline;
 pub(crate) use queues::{Ingress, Queues, Senior, Short, Shortages, note, unless};
 pub(crate) use rows::{Beside, Looked, Moves, Next, Rows};
-pub(crate) use rules::{Ruled, chosen, code, coded};
-pub(crate) use types::{Asker, BankState, Job, Op, Order, Reply, Tag};
+pub(crate) use rules::{Ruled, answered, chosen, code, coded};
+pub(crate) use types::{Asker, BankData, BankState, Job, Op, Order, Reply, Tag, Work};

@@ -16,9 +16,11 @@ pub(crate) struct AtLine<'a, S: BankState, K> {
     /// The operation is a line that has come from memory; a write-back.
     pub fill: Bool,
     pub wb: Bool,
+    /// A message is served.
+    pub takes: Bool,
 }
 
-/// Checks what stage 1 finds.
+/// Checks what stage 1 finds, and counts what every bank does.
 pub(crate) fn observe_line<K: HwEnum, A: BankData, S: BankState, E: Beside>(
     select: &Pipeline<K, A, S, E>,
     fills: &Fills,
@@ -34,9 +36,12 @@ pub(crate) fn observe_line<K: HwEnum, A: BankData, S: BankState, E: Beside>(
     let own = select.own;
     let home = if srsp.banks == 1 { own.none() } else { srsp.bank_of(at.line).eq(own) };
     assert_always("l2_own_bank", !at.comes | home, "a message comes to the bank of its line");
-    let bytes = op.mask.any() | !at.wb;
+    let bytes = op.written.mask.any() | !at.wb;
     assert_always("l2_wb_has_bytes", !at.looks | bytes, "a write-back has bytes");
     let served = fills.reserves() | !(valid & op.target);
     let text = "who waited for a line is served while it is certainly here";
     assert_always("l2_targets_with_line", served, text);
+    count("l2_fills", valid & at.fill, "lines that came from memory");
+    let off = valid & op.from_head & !at.takes;
+    count("l2_put_off", off, "messages that were looked at and wait");
 }

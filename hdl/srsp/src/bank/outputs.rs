@@ -2,7 +2,7 @@
 //!
 //! Answers wait in a queue until the bank's latency is over; orders go out as a write of the bytes that leave, then what follows them.
 
-use super::{Bank, BankData, Job, Reply, numbered};
+use super::{Bank, BankData, Job, Reply, Work, numbered};
 use crate::msg::{Atomic, MemOp, MemReq, Rsp};
 use weft_blocks::common::delay::delayed;
 use weft_blocks::common::fifo::Fifo;
@@ -62,6 +62,17 @@ impl<S: Data + Copy, E, A: BankData> Stage2<S, E, A> {
             self.step.set(step);
             self.lines.look.present(row());
         });
+    }
+
+    /// Passes on what the step in the stage sends: its answer, with `wrote` and data, and its order.
+    pub fn send<P: HwEnum, T: HwEnum>(
+        &self,
+        work: &Work<P, T, A>,
+        (wrote, data): (Bool, impl FnOnce() -> Bits),
+        job: impl FnOnce() -> Job<A>,
+    ) {
+        when(work.reply.answer, || self.answers.push(&work.reply, wrote, data()));
+        when(work.orders, || self.jobs.queue.push(&job()));
     }
 
     /// Sends answers whose time has come; `answers`: the step is to be answered.

@@ -1,6 +1,6 @@
 //! What fixes the arrays, tables and queues of a bank, whatever its system.
 
-use crate::params::{Srsp, srsp_from};
+use crate::params::{Srsp, check, info, srsp_from, within};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
 
@@ -123,28 +123,22 @@ impl Bank {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self, block: &str) -> Result<(), BlockError> {
-        let check = |good: bool, key: &str, value: u32, problem: &str, legal: &str| {
-            if good { Ok(()) } else { Err(illegal(block, (key, value), problem, legal)) }
-        };
         let ways = self.ways.is_power_of_two() && (2..=16).contains(&self.ways);
-        check(ways, "ways", self.ways, "it is no supported number of ways", "2, 4, 8, 16")?;
+        check(block, ways, ("ways", self.ways), ("it is no supported number of ways", "2, 4, 8, 16"))?;
         let row = self.srsp.banks * self.srsp.line * self.ways;
         let sets = self.size.is_multiple_of(row) && self.sets().is_power_of_two();
-        check(
-            sets && self.sets() <= 65536 && self.tag_bits() > 0,
-            "size",
-            self.size,
-            "size / (banks * line * ways) is no power of two up to 65536 below the number of lines",
-            "banks * line * ways * 2^k, k in 0..16",
-        )?;
+        let sets = sets && self.sets() <= 65536 && self.tag_bits() > 0;
+        let problem = "size / (banks * line * ways) is no power of two up to 65536 below the number of lines";
+        check(block, sets, ("size", self.size), (problem, "banks * line * ways * 2^k, k in 0..16"))?;
         let entries = (2..=256).contains(&self.sfifo) && self.sfifo.is_multiple_of(self.srsp.banks);
         let problem = "it is not divided into at least 2 entries per bank";
         let good = entries && self.sfifo_entries() >= 2;
-        check(good, "sfifo", self.sfifo, problem, "2..256, a multiple of banks, 2 and more each")?;
-        within(block, "latency", self.latency, 5, 1000)?;
-        within(block, "l2_mshrs", self.mshrs, 1, 128)?;
-        within(block, "targets", self.targets, 1, 64)?;
-        within(block, "writes", self.writes, 1, 64)
+        let legal = "2..256, a multiple of banks, 2 and more each";
+        check(block, good, ("sfifo", self.sfifo), (problem, legal))?;
+        within(block, ("latency", self.latency), (5, 1000))?;
+        within(block, ("l2_mshrs", self.mshrs), (1, 128))?;
+        within(block, ("targets", self.targets), (1, 64))?;
+        within(block, ("writes", self.writes), (1, 64))
     }
 
     /// Reads the sizes.
@@ -168,27 +162,6 @@ impl Bank {
 /// Reads a number that is checked later.
 pub(crate) fn count_of(set: &ParamSet, key: &'static str) -> Result<u32, BlockError> {
     set.within(key, 0, 1 << 16).map(|v| v as u32)
-}
-
-/// Checks one number.
-pub(crate) fn within(block: &str, key: &str, value: u32, lo: u32, hi: u32) -> Result<(), BlockError> {
-    let error = || illegal(block, (key, value), "it lies outside", &format!("{lo}..{hi}"));
-    if (lo..=hi).contains(&value) { Ok(()) } else { Err(error()) }
-}
-
-fn illegal(block: &str, (key, value): (&str, u32), problem: &str, legal: &str) -> BlockError {
-    BlockError::Illegal {
-        block: block.into(),
-        key: key.into(),
-        value: value.to_string(),
-        problem: problem.into(),
-        legal: legal.into(),
-    }
-}
-
-/// A parameter on the command line.
-pub(crate) fn info(name: &'static str, default: &str, legal: &'static str, about: &'static str) -> ParamInfo {
-    ParamInfo { name, default: default.into(), legal, about }
 }
 
 /// The parameters of a bank on the command line: those `before` its sizes, sizes with `own` behind the sFIFO, and those that follow. `size`: the default; `writes`: what they count.

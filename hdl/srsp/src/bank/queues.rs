@@ -232,14 +232,20 @@ pub(crate) struct Ingress<Q: Data, B: Data, N, X> {
 }
 
 impl<Q: Data, B: Data, N, X> Ingress<Q, B, N, X> {
-    /// The head that is served next, among those that do not wait; `busy`: the head in stage 1.
-    pub fn pick(&self, waits: Bits, busy: Bits) -> Pick {
-        self.order.pick((self.queues.there() & !waits & !busy).named("heads_ready"))
-    }
-
-    /// The head picked enters.
-    pub fn picked(&self, pick: Pick) {
-        self.order.granted(pick.index);
+    /// One of the heads that do not wait enters, if one `may`: its queue. `busy`: the head in stage 1. True when one does.
+    pub fn serve(
+        &self,
+        (waits, busy): (Bits, Bits),
+        may: impl FnOnce() -> Bool,
+        enter: impl FnOnce((Bool, Bits)),
+    ) -> Bool {
+        let pick = self.order.pick((self.queues.there() & !waits & !busy).named("heads_ready"));
+        let message = (may() & pick.any).named("s0_message");
+        when(message, || {
+            enter(self.queues.place(pick));
+            self.order.granted(pick.index);
+        });
+        message
     }
 
     /// The part of a mask of heads that is of requests.

@@ -1,5 +1,6 @@
 //! How stage 1 asks the tables.
 
+use crate::msg::RspOp;
 use weft_rtl::prelude::*;
 
 /// The encoding of a value of a column.
@@ -15,6 +16,12 @@ pub(crate) fn coded<E: HwEnum>(pairs: &[(Bool, E)], rest: E) -> Bits {
 /// The last of the pairs that holds.
 pub(crate) fn chosen<E: HwEnum>(pairs: &[(Bool, E)], rest: E) -> Enum<E> {
     pairs.iter().fold(enum_lit(rest), |so_far, (now, value)| mux(*now, enum_lit(*value), so_far))
+}
+
+/// Whether one of the answers is sent, and which.
+pub(crate) fn answered(answers: &[(Bool, RspOp)]) -> (Bool, Enum<RspOp>) {
+    let rsp = chosen(answers, RspOp::Fill);
+    (any_of(&answers.iter().map(|a| a.0).collect::<Vec<_>>()).named("s1_answers"), rsp)
 }
 
 /// A decoded table.

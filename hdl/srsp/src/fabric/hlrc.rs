@@ -15,12 +15,12 @@
 //!   L1s share its links, so each bank has a queue per L1 (`req_queueN`, N = B * CUs + C) with a place for each of the L1's MSHRs: what waits there holds up no link.
 
 use super::BLOCK_HLRC;
-use super::meshes::{Meshes, fits, placed};
+use super::meshes::{Meshes, built, fits, placed};
 use crate::hlrc_l1::{HlrcL1Params, hlrc_l1};
 use crate::hlrc_l2::{HlrcL2Params, hlrc_l2};
 use crate::mesh::Grid;
 use crate::msg::*;
-use crate::params::Srsp;
+use crate::params::{Srsp, check, within};
 use weft_blocks::common::crossbar::crossbar;
 use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::common::wait::Wait;
@@ -98,29 +98,14 @@ impl HlrcFabricParams {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        let illegal = |key: &str, value: String, problem: &str, legal: &str| BlockError::Illegal {
-            block: BLOCK_HLRC.into(),
-            key: key.into(),
-            value,
-            problem: problem.into(),
-            legal: legal.into(),
-        };
-        if self.l1.srsp != self.l2.srsp {
-            let problem = "L1s and banks are of different widths";
-            return Err(illegal("l2", self.l2.module_name(), problem, "widths of the L1s"));
-        }
+        let same = self.l1.srsp == self.l2.srsp;
+        let says = ("L1s and banks are of different widths", "widths of the L1s");
+        check(BLOCK_HLRC, same, ("l2", self.l2.module_name()), says)?;
         match self.network {
-            Network::Flat { link } if !(1..=64).contains(&link) => {
-                Err(illegal("link", link.to_string(), "it lies outside", "1..64"))
-            }
+            Network::Flat { link } => within(BLOCK_HLRC, ("link", link), (1, 64)),
             Network::Mesh { columns } => fits(BLOCK_HLRC, self.srsp(), columns),
-            Network::Flat { .. } => Ok(()),
         }
     }
-}
-
-fn built(made: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
-    made.map_err(|errors| BlockError::Elab { block: BLOCK_HLRC.into(), errors })
 }
 
 /// Modules of a flat network.

@@ -8,7 +8,7 @@
 use super::BLOCK_HLRC;
 use crate::mesh::{Grid, mesh};
 use crate::msg::*;
-use crate::params::Srsp;
+use crate::params::{Srsp, check};
 use weft_blocks::common::crossbar::crossbar;
 use weft_blocks::common::fifo::fifo;
 use weft_blocks::common::join::silence;
@@ -38,19 +38,13 @@ pub(super) fn fits(block: &str, s: &Srsp, columns: u32) -> Result<(), BlockError
     let mut nodes = if fills { placed(s, columns).1 } else { Vec::new() };
     nodes.sort_unstable();
     nodes.dedup();
-    if nodes.len() == s.banks as usize {
-        return Ok(());
-    }
-    Err(BlockError::Illegal {
-        block: block.into(),
-        key: "columns".into(),
-        value: columns.to_string(),
-        problem: "the CUs do not fill a mesh of that width, or the banks do not fit into it".into(),
-        legal: "1..16 columns, which divide the number of CUs into 16 rows at most".into(),
-    })
+    let problem = "the CUs do not fill a mesh of that width, or the banks do not fit into it";
+    let legal = "1..16 columns, which divide the number of CUs into 16 rows at most";
+    check(block, nodes.len() == s.banks as usize, ("columns", columns), (problem, legal))
 }
 
-fn built(made: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
+/// A module of the fabric of hLRC.
+pub(super) fn built(made: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
     made.map_err(|errors| BlockError::Elab { block: BLOCK_HLRC.into(), errors })
 }
 

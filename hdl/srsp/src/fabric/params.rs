@@ -5,7 +5,7 @@ use super::meshes::{fits, placed};
 use crate::l1::L1Params;
 use crate::l2::L2Params;
 use crate::mesh::Grid;
-use crate::params::{Impl, Srsp};
+use crate::params::{Impl, Srsp, check, within};
 use crate::sel_hub::HubParams;
 use weft_blocks::registry::BlockError;
 
@@ -71,23 +71,12 @@ impl SrspFabricParams {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        let illegal = |key: &str, value: String, problem: &str, legal: &str| BlockError::Illegal {
-            block: "srsp-fabric".into(),
-            key: key.into(),
-            value,
-            problem: problem.into(),
-            legal: legal.into(),
-        };
-        if !(1..=64).contains(&self.link) {
-            return Err(illegal("link", self.link.to_string(), "it lies outside", "1..64"));
-        }
+        within(BLOCK, ("link", self.link), (1, 64))?;
         if self.columns > 0 {
             fits(BLOCK, self.srsp(), self.columns)?;
         }
-        if self.l1.srsp != self.l2.srsp || self.l1.system != self.l2.system {
-            let problem = "L1s and banks are of different widths or systems";
-            return Err(illegal("l2", self.l2.module_name(), problem, "widths and system of the L1s"));
-        }
-        Ok(())
+        let same = self.l1.srsp == self.l2.srsp && self.l1.system == self.l2.system;
+        let says = ("L1s and banks are of different widths or systems", "widths and system of the L1s");
+        check(BLOCK, same, ("l2", self.l2.module_name()), says)
     }
 }

@@ -11,10 +11,6 @@ impl LineStates for OwnState {
     const BLOCK: &'static str = "hlrc_l1";
     const THIRD: &'static str = "line_kept";
     const KEEPS: bool = true;
-    const I: OwnState = OwnState::I;
-    const V: OwnState = OwnState::V;
-    const D: OwnState = OwnState::D;
-    const W: OwnState = OwnState::W;
 }
 
 impl Arrays {

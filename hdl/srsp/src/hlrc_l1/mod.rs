@@ -52,7 +52,7 @@ pub mod table;
 mod turn;
 mod wbt;
 
-use crate::msg::{Atomic, Req, Rsp, RspOp, SyncOp, Wb, WbOp};
+use crate::msg::{Atomic, Req, Rsp, RspOp, Wb, WbOp, Written};
 use crate::sfifo::Sfifo;
 use crate::write_combining::Shape;
 use crate::write_combining::drain::Drain;
@@ -131,13 +131,7 @@ impl Core {
 
     /// The address of a line, as messages have it.
     fn at_line(&self, line: Bits) -> Atomic {
-        Atomic {
-            op: enum_lit(SyncOp::Ld),
-            wide: bool_lit(false),
-            addr: cat(&[line, lit(0, self.shape.offset_bits())]),
-            opnd: lit(0, 64),
-            cmp: lit(0, 64),
-        }
+        Atomic::at(cat(&[line, lit(0, self.shape.offset_bits())]))
     }
 
     /// WBT entry and epoch of a message that has none.
@@ -153,10 +147,7 @@ impl Core {
             atomic: self.at_line(line),
             keep: bool_lit(false),
             has,
-            wbt,
-            epoch,
-            mask: bytes.0,
-            data: bytes.1,
+            written: Written { wbt, epoch, mask: bytes.0, data: bytes.1 },
         });
     }
 }

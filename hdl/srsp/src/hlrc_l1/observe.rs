@@ -12,9 +12,12 @@ pub(super) fn observe(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) 
     core.sync.observe(core, turns.is(Turn::Sync));
     core.drain.observe(&core.sfifo, ("srsp.race.hlrc_l1_", "hlrc_l1"), true);
     requests(turns, slot, plan);
+    let gated = turns.is(Turn::Cu) & turns.head.valid.get() & !core.gate_open();
+    let parts = (&core.drain, &core.wbt.table, slot.at.op.line);
+    plan.observe(("srsp.race.hlrc_l1_", "hlrc_l1"), parts, [turns.is(Turn::Drain), gated]);
     flushes(core, turns, plan);
     write_backs(core, turns, plan);
-    waits(core, turns, plan);
+    waits(core, plan);
     owned_lines(core, turns, slot, plan);
     flashes(core, turns, slot, plan);
 }
@@ -65,8 +68,6 @@ fn write_backs(core: &Core, turns: &Turns, plan: &Plan) {
     let sent = |name: &str, cond: Bool, text: &str| count(name, plan.wb_goes & cond, text);
     let drains = turns.is(Turn::Drain);
     let through = plan.looks & plan.row.does(Operate::Through);
-    sent("hlrc_l1_wb_flush", drains & !core.drain.for_room(), "write-backs of flushes");
-    sent("hlrc_l1_wb_pop", drains & core.drain.for_room(), "write-backs for room in the sFIFO");
     sent("hlrc_l1_wb_through", through, "plain stores to owned lines");
     let text = "write-backs of victims, of lines that miss and of lines to be registered";
     sent("hlrc_l1_wb_evict", !drains & !through, text);
@@ -81,7 +82,7 @@ fn race(name: &str, cond: Bool, text: &str) {
 }
 
 /// Why requests wait.
-fn waits(core: &Core, turns: &Turns, plan: &Plan) {
+fn waits(core: &Core, plan: &Plan) {
     let w = &plan.waits;
     let does = |action| plan.looks & plan.row.does(action);
     race("op_captured", plan.own.captured, "an operation comes to a line that is in the capture buffer");
@@ -99,9 +100,6 @@ fn waits(core: &Core, turns: &Turns, plan: &Plan) {
         );
     }
     race("evict_waits", plan.own.buffer, "an owned victim waits for the capture buffer or the WBT");
-    race("no_frame", w.room, "every way of a set is under way");
-    let gated = turns.is(Turn::Cu) & turns.head.valid.get() & !core.gate_open();
-    race("gate_in_slot", gated, "the gate closes between the choice of a slot and the slot");
 }
 
 /// Owned lines that come and go.
@@ -114,11 +112,6 @@ fn owned_lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
         "store_in_loss",
         plan.pushes & flushing & capture.revoked.get(),
         "a line becomes dirty while a loss flushes, which does not wait for it",
-    );
-    race(
-        "store_in_wb",
-        plan.pushes & core.wbt.table.has(slot.at.op.line),
-        "a line becomes dirty again while its write-back is under way",
     );
     let gains = core.misses.gained.get().any();
     race(

@@ -1,11 +1,12 @@
 //! Parameters of the L1.
 
-use crate::params::{Srsp, srsp_params};
-use crate::write_combining::shape::{Shape, cache_infos, info, queue_infos, value, word};
+use crate::params::{Srsp, info, srsp_params, value};
+use crate::write_combining::shape::{Shape, cache_infos, queue_infos};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum HlrcInject {
     /// None.
     None,
@@ -21,28 +22,6 @@ pub enum HlrcInject {
     OpenGate,
     /// A read of an owned line does not wait for the write-back of its bytes.
     ReadPastWb,
-}
-
-impl HlrcInject {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(HlrcInject, &'static str)] = &[
-        (HlrcInject::None, "none"),
-        (HlrcInject::FlushAfterAck, "flush-after-ack"),
-        (HlrcInject::NoGainInv, "no-gain-inv"),
-        (HlrcInject::LateCapture, "late-capture"),
-        (HlrcInject::NoNoinst, "no-noinst"),
-        (HlrcInject::OpenGate, "open-gate"),
-        (HlrcInject::ReadPastWb, "read-past-wb"),
-    ];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        word(HlrcInject::WORDS, self)
-    }
-
-    fn from_set(set: &ParamSet) -> Result<HlrcInject, BlockError> {
-        value(HlrcInject::WORDS, set, "inject")
-    }
 }
 
 /// What fixes an L1 of hLRC (srsp.md sections 2 and 9).
@@ -109,7 +88,7 @@ impl HlrcL1Params {
     pub fn from_set(set: &ParamSet) -> Result<HlrcL1Params, BlockError> {
         let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::from_set(set)?;
         let owned_aware = set.within("owned_aware", 0, 1)? == 1;
-        let inject = HlrcInject::from_set(set)?;
+        let inject = value(HlrcInject::WORDS, set, "inject")?;
         let params = HlrcL1Params { srsp, size, ways, latency, sfifo, targets, sq, owned_aware, inject };
         params.validate()?;
         Ok(params)
@@ -128,12 +107,7 @@ pub fn infos() -> Vec<ParamInfo> {
             "0 or 1",
             "1: victims are lines that are not registered, while there are any",
         ),
-        info(
-            "inject",
-            "none",
-            "none, flush-after-ack, no-gain-inv, late-capture, no-noinst, open-gate, read-past-wb",
-            "fault put in on purpose, for simulation",
-        ),
+        info("inject", "none", HlrcInject::LEGAL, "fault put in on purpose, for simulation"),
     ]);
     list.extend(srsp_params());
     list

@@ -15,7 +15,7 @@ use super::table::{Program, Step};
 use crate::msg::SyncOp;
 use crate::write_combining::Shape;
 use crate::write_combining::op::{place, wide};
-use crate::write_combining::steps::Steps;
+use crate::write_combining::steps::{Rom, Steps};
 use weft_blocks::common::fifo::Fifo;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
@@ -36,27 +36,24 @@ pub(super) struct Job {
 /// The unit.
 pub(super) struct SyncUnit {
     p: HlrcL1Params,
+    rom: Rom<Program, Step>,
     pub steps: Steps<Job, Step>,
     walk_set: Reg<Bits>,
     walk_done: Reg<Bits>,
 }
 
-fn all_steps() -> Vec<Step> {
-    Program::ALL.iter().flat_map(|program| program.steps()).copied().collect()
-}
-
 impl SyncUnit {
     pub fn new(p: &HlrcL1Params, shape: &Shape) -> SyncUnit {
-        let list = all_steps();
-        let pc = reg::<Bits>("sync_pc", bits_for(list.len() as u64));
-        let codes: Vec<Bits> = list.iter().map(|step| enum_lit(*step).bits()).collect();
+        let rom = Rom::new(|program: Program| program.steps().to_vec());
+        let pc = reg::<Bits>("sync_pc", rom.bits());
         // Each MSHR has one gain at most, which never waits for room.
         let queue = Fifo::new("sq", p.sq + p.srsp.mshrs, p);
         let runs = reg::<Bool>("sync_runs", ());
-        let step = select(&codes, pc.get()).as_enum::<Step>().named("sync_step");
+        let step = rom.step(pc.get()).named("sync_step");
         let issued = reg::<Bool>("sync_issued", ());
         SyncUnit {
             p: p.clone(),
+            rom,
             walk_set: reg::<Bits>("walk_set", shape.set_bits()),
             walk_done: reg::<Bits>("walk_done", p.ways),
             steps: Steps { queue, runs, pc, issued, step, advance: wire_or("sync_advances", (), false) },
@@ -172,13 +169,8 @@ impl SyncUnit {
     /// Declares the steps beside slots.
     pub fn run(&self, core: &Core) {
         when(self.steps.begins(), || {
-            let mut starts = Vec::new();
-            Program::ALL.iter().fold(0, |at, program| {
-                starts.push(lit(at as u64, self.steps.pc.get().width()));
-                at + program.steps().len()
-            });
             self.steps.runs.set(true);
-            self.steps.pc.set(select(&starts, self.steps.queue.head.program.bits()));
+            self.steps.pc.set(self.rom.start(self.steps.queue.head.program));
             self.steps.issued.set(false);
         });
         let goes = |step: Step, cond: Bool| self.steps.goes(&[step], cond);
@@ -205,10 +197,10 @@ impl SyncUnit {
         let left = core.misses.all.waiting(self.steps.queue.head.mshr).left;
         let last = self.is(&[Step::Answer]) & (left & !(left & (!left + 1))).none();
         let ends = here & core.replies.room() & (self.is(&[Step::Reply]) | last);
-        for program in Program::ALL {
-            let mine = self.steps.queue.head.program.is(program);
+        for program in Program::VARIANTS {
+            let mine = self.steps.queue.head.program.is(*program);
             let (names, cycles) = (("srsp.hlrc_l1.op", "hlrc_l1"), "cycles from begin to the last answer");
-            self.steps.observe(names, program.name(), [mine, ends], cycles);
+            self.steps.observe(names, program.label(), [mine, ends], cycles);
         }
         self.steps.count_waits("hlrc_l1");
     }

@@ -12,9 +12,9 @@
 //!
 //! A slot carries one row out as a whole, or waits and changes nothing.
 
-use weft_rtl::prelude::*;
-
 pub use crate::write_combining::op::Access;
+use crate::write_combining::rows::{leaves, loads, stores};
+use weft_rtl::prelude::*;
 
 /// State of a line. Bit 0: every byte is valid; bit 1: some are dirty, or the line is owned; bit 2: a flash invalidation leaves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
@@ -123,27 +123,14 @@ pub enum Program {
     /// A fence that releases, of a scope beyond the work group.
     FenceRel,
     /// A kernel begins.
+    #[hw(label = "Kbegin")]
     Begin,
     /// A kernel ends.
+    #[hw(label = "Kend")]
     End,
 }
 
 impl Program {
-    /// Every program, by encoding.
-    pub const ALL: [Program; 5] =
-        [Program::Gain, Program::FenceAcq, Program::FenceRel, Program::Begin, Program::End];
-
-    /// Name in tables and covers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Program::Gain => "Gain",
-            Program::FenceAcq => "FenceAcq",
-            Program::FenceRel => "FenceRel",
-            Program::Begin => "Kbegin",
-            Program::End => "Kend",
-        }
-    }
-
     /// Its steps.
     ///
     /// Decisions: a kernel's end gives every owned line back, so that the next kernel's plain accesses see what atomics have written, and its atomics what plain stores
@@ -162,9 +149,9 @@ impl Program {
 /// The programs as Markdown.
 pub fn programs() -> String {
     let mut out = String::from("| operation | steps |\n|---|---|\n");
-    for program in Program::ALL {
+    for program in Program::VARIANTS {
         let words: Vec<String> = program.steps().iter().map(|s| format!("{s:?}")).collect();
-        out += &format!("| `{}` | {} |\n", program.name(), words.join(", "));
+        out += &format!("| `{}` | {} |\n", program.label(), words.join(", "));
     }
     out
 }
@@ -232,20 +219,14 @@ transitions! {
         "Ld.I.wait"    (Ld, I, Shut)         [Wait]            "That RDU is marked or full: wait outside.";
         "Ld.P.join"    (Ld, P, Yes)          [Join]            "Wait in the MSHR.";
         "Ld.P.wait"    (Ld, P, Shut)         [Wait]            "The MSHR is marked or full: wait outside.";
-        "Ld.V"         (Ld, V, _)            [Hit]             "Answer.";
-        "Ld.D"         (Ld, D, _)            [Hit]             "Answer.";
-        "Ld.W.covered" (Ld, W, Yes)          [Hit]             "Answer with the bytes written here.";
-        "Ld.W.miss"    (Ld, W, No)     -> I  [WriteBack, Drop] "Write back; the load then misses.";
+        include loads;
         "Ld.PR"        (Ld, PR, _)           [Wait]            "Wait for the registration.";
         "Ld.O"         (Ld, O, No)           [Ask]             "Served by the L2: RDU, not installed.";
         "Ld.O.join"    (Ld, O, Yes)          [Join]            "Wait for the RDU under way.";
         "Ld.O.wait"    (Ld, O, Shut)         [Wait]            "That RDU is marked or full: wait outside.";
         "St.I"         (St, I, No)     -> W  [Take, Dirties]   "Take a frame for the bytes written: no fetch.";
         "St.I.wait"    (St, I, Yes | Shut)   [Wait]            "Wait for the RDU under way.";
-        "St.P"         (St, P, _)            [Wait]            "Wait for the fill.";
-        "St.V"         (St, V, _)      -> D  [Merge, Dirties]  "Becomes D.";
-        "St.D"         (St, D, _)            [Merge]           "Merge.";
-        "St.W"         (St, W, _)            [Merge]           "Merge.";
+        include stores;
         "St.PR"        (St, PR, _)           [Wait]            "Wait for the registration.";
         "St.O"         (St, O, No)           [Through]         "Done at the L2: the bytes are written back at once.";
         "St.O.wait"    (St, O, Yes | Shut)   [Wait]            "Wait for the RDU under way.";
@@ -286,12 +267,7 @@ transitions! {
         does Part;
 
         "pop.dead" (Pop, I | P | V | PR | O)          "A dead entry: nothing to write.";
-        "pop.D"    (Pop, D)   -> V [WriteBack, Clean] "Write back; becomes V.";
-        "pop.W"    (Pop, W)   -> I [WriteBack, Drop]  "Write back; becomes I.";
-        "evict.I"  (Evict, I)                         "A free frame.";
-        "evict.V"  (Evict, V) -> I [Drop]             "The frame's line is dropped.";
-        "evict.D"  (Evict, D) -> I [WriteBack, Drop]  "Written back; its sFIFO entry is dead.";
-        "evict.W"  (Evict, W) -> I [WriteBack, Drop]  "Written back; its sFIFO entry is dead.";
+        include leaves;
         "evict.O"  (Evict, O) -> I [Capture, Drop]    "Captured; F, then UNREG.";
         never (Evict, P | PR)                         "a line under way is no victim";
     }
@@ -404,14 +380,14 @@ mod tests {
 
     #[test]
     fn every_program_ends_once_and_drops_behind_a_flush() {
-        for program in Program::ALL {
+        for program in Program::VARIANTS {
             let steps = program.steps();
             let ends = |step: &Step| [Step::Reply, Step::Answer].contains(step);
             assert_eq!(steps.iter().position(ends), Some(steps.len() - 1), "{program:?}");
             let at = |step| steps.iter().position(|s| *s == step);
             assert_eq!(at(Step::Close).is_some(), at(Step::Open).is_some());
             assert!(at(Step::Drop).is_none() || at(Step::Flush) < at(Step::Drop), "{program:?}");
-            assert_eq!(Program::ALL[program.encoding() as usize], program);
+            assert_eq!(Program::VARIANTS[program.encoding() as usize], *program);
         }
     }
 }

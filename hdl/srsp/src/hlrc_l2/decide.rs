@@ -7,8 +7,8 @@ use super::revokes::{Found, Revocation};
 use super::select::Parts;
 use super::table::{self, Cause, Comes, Event, FrameDoes, LineDoes, Place, RevokeDoes, Use};
 use super::types::*;
-use crate::bank::{Asker, Moves, Next, Reply, Ruled, Short, Tag, Writer, chosen, coded};
-use crate::msg::RspOp;
+use crate::bank::{Asker, Moves, Next, Reply, Ruled, Short, Tag, Work, Writer, answered, coded};
+use crate::msg::{RspOp, Written};
 use weft_blocks::common::mshr::MshrMatch;
 use weft_rtl::prelude::*;
 
@@ -142,7 +142,7 @@ pub(super) fn connect(with: &Parts) -> Decision {
     let (lines, frames, rows) = about(op.about.line, || decode(p, (&op, at_line), &look, &asked, claims));
     let low = bool_lit(false);
     let mut d = Decision {
-        dirty: look.mask | op.mask,
+        dirty: look.mask | op.written.mask,
         recalling: revokes.recalls_in(with.bank.set_of(op.about.line)),
         op,
         look,
@@ -222,7 +222,8 @@ impl Act<'_> {
         when(d.pushes, || sfifo.push(d.op.about.line));
         when(d.l(LineDoes::Pop), || sfifo.pop());
         let step = self.step(valid);
-        let runs = step.reply.answer | step.orders | step.put.is_any(&[Put::Merge, Put::Fill]);
+        let work = &step.work;
+        let runs = work.reply.answer | work.orders | work.put.is_any(&[Put::Merge, Put::Fill]);
         with.outs.accept(valid & runs, &step, |_| (), || step.row);
         select.hold(d.at_line & d.lines.does(LineDoes::Hold), Kind::Fill, || ingress.line_came());
     }
@@ -253,7 +254,7 @@ impl Act<'_> {
         when(merges & now(LineState::P), || next.state.set(LineState::Pd));
         when(merges & now(LineState::V), || next.state.set(LineState::D));
         let (fills, cleans) = (d.l(LineDoes::Fill), d.l(LineDoes::Clean));
-        next.moves(look, d.op.mask, &Moves { occupies, reserves, fills, cleans });
+        next.moves(look, d.op.written.mask, &Moves { occupies, reserves, fills, cleans });
         next.complete(d.l(LineDoes::GiveBack), || d.dirty.any());
         when(d.l(LineDoes::Revoke), || next.state.set(LineState::RV));
         when(d.l(LineDoes::Grant) | d.r(RevokeDoes::Pass), || {
@@ -304,7 +305,7 @@ impl Act<'_> {
         });
         let early = bool_lit(p.fault == HlrcL2Fault::EarlyUnregAck);
         when(d.l(LineDoes::Note), || {
-            let noted = Revocation { owes: !early, wbt: op.wbt, acked: early, ..row };
+            let noted = Revocation { owes: !early, wbt: op.written.wbt, acked: early, ..row };
             revokes.change(d.asked.index, &noted);
         });
         when(d.r(RevokeDoes::Answer) & !d.r(RevokeDoes::Expel), || {
@@ -316,7 +317,7 @@ impl Act<'_> {
     /// MSHRs, writes and reads around the bank.
     fn memory(&self, valid: Bool) {
         let (Parts { p, memory, .. }, d) = (self.with, self.d);
-        let Op { src, mshr, wbt, epoch, own, .. } = d.op;
+        let Op { src, mshr, written: Written { wbt, epoch, .. }, own, .. } = d.op;
         let reg = d.is(&[Kind::Reg]);
         let asker = Asker { src, mshr };
         let target = Target { reg, asker };
@@ -360,7 +361,7 @@ impl Act<'_> {
         let after = d.l(LineDoes::Through) | d.r(RevokeDoes::Expel);
         let leaves = mux(after, enum_lit(Sends::After), enum_lit(Sends::Before));
         let leaves = mux(message, enum_lit(Sends::Message), leaves);
-        (order, leaves, mux(message, d.op.mask, mux(after, d.dirty, d.look.mask)))
+        (order, leaves, mux(message, d.op.written.mask, mux(after, d.dirty, d.look.mask)))
     }
 
     /// What stage 2 does.
@@ -374,34 +375,23 @@ impl Act<'_> {
             | (d.l(LineDoes::Through) & look.hit);
         let put = mux(d.l(LineDoes::Fill), enum_lit(Put::Fill), enum_lit(Put::Nothing));
         let put = mux(comes, enum_lit(Put::Merge), put);
-        let answers = self.answers(valid);
-        let rsp = chosen(&answers, RspOp::Fill);
-        let answer = any_of(&answers.iter().map(|a| a.0).collect::<Vec<_>>()).named("s1_answers");
+        let answer = answered(&self.answers(valid));
         let pass = d.r(RevokeDoes::Pass);
         let hit = d.l(LineDoes::Read) | d.l(LineDoes::Grant);
         let direct = d.is(&[Kind::Direct]);
         let shows = mux(direct, enum_lit(Shows::Memory), enum_lit(Shows::Nothing));
         let line = if p.fault == HlrcL2Fault::GrantBeforeFlush { d.l(LineDoes::Revoke) } else { pass } | hit;
         let (order, sends, out_mask) = self.order();
+        let shows = mux(line, enum_lit(Shows::Line), shows);
         let reply = Reply {
-            answer,
-            rsp,
-            shows: mux(line, enum_lit(Shows::Line), shows),
             dst: mux(pass, row.src, op.src),
             mshr: mux(pass, row.mshr, op.mshr),
-            wbt: mux(d.r(RevokeDoes::Answer), row.wbt, op.wbt),
-            epoch: op.epoch,
-            hit: op.from_head & hit,
+            wbt: mux(d.r(RevokeDoes::Answer), row.wbt, op.written.wbt),
+            ..Reply::to(op, answer, shows, op.from_head & hit)
         };
         Step {
             row: bank.row_of(set, look.way),
-            dirty: look.mask,
-            put,
-            mask: op.mask,
-            data: op.data,
-            reply,
-            orders: order.write | order.then.read,
-            order,
+            work: Work::of((op, look), put, reply, (order.write | order.then.read, order)),
             sends,
             out_mask,
         }

@@ -20,7 +20,7 @@ use super::params::{HlrcL2Fault, HlrcL2Params};
 use super::types::{HeldReq, HeldWb, Kind, Named, Op, Target};
 use crate::bank::{self, Asker, Queues, Short, Shortages, note, unless};
 use crate::heads::{Flags, Slot};
-use crate::msg::{Req, ReqOp, Wb, WbOp};
+use crate::msg::{Req, ReqOp, Wb, WbOp, Written};
 use weft_blocks::common::arbiter::RoundRobin;
 use weft_rtl::prelude::*;
 
@@ -86,8 +86,8 @@ fn kept_wb(p: &HlrcL2Params, m: &Wb) -> HeldWb {
     unused_input(&m.atomic.wide);
     unused_input(&m.atomic.opnd);
     unused_input(&m.atomic.cmp);
-    let Wb { op, src, has, wbt, epoch, mask, data, .. } = *m;
-    HeldWb { op, src, line: p.srsp.line_of(m.atomic.addr), has, wbt, epoch, mask, data }
+    let Wb { op, src, has, written, .. } = *m;
+    HeldWb { op, src, line: p.srsp.line_of(m.atomic.addr), has, written }
 }
 
 impl Ingress {
@@ -132,7 +132,7 @@ impl Ingress {
     }
 
     fn of_wb(&self, m: &HeldWb) -> Op {
-        let HeldWb { src, line, has, wbt, epoch, data, .. } = *m;
+        let HeldWb { src, line, has, written, .. } = *m;
         let kind = mux(m.op.is(WbOp::Unreg), enum_lit(Kind::Unreg), enum_lit(Kind::Wb));
         let kind = mux(m.op.is(WbOp::RevokeAck), enum_lit(Kind::RevokeAck), kind);
         let lost = m.op.is(WbOp::RevokeAck) & !has;
@@ -140,9 +140,10 @@ impl Ingress {
             HlrcL2Fault::LostUnreg => lost | m.op.is(WbOp::Unreg),
             _ => lost,
         };
-        let mask = m.mask & (!lost).repeat(self.bank.srsp.line);
+        let mask = written.mask & (!lost).repeat(self.bank.srsp.line);
         let about = Named { line, has };
-        Op { kind, wb: bool_lit(true), src, about, wbt, epoch, mask, data, ..self.blank() }
+        let written = Written { mask, ..written };
+        Op { kind, wb: bool_lit(true), src, about, written, ..self.blank() }
     }
 
     /// An operation of a head with nothing in it.

@@ -14,6 +14,7 @@ use super::params::HlrcL2Params;
 use super::types::{Kind, Named, Op, Target};
 use crate::bank::{self, Asker, Bank, Fills, Lines, NumberedFile, Others, Writer, Writes};
 use crate::heads::Flags;
+use crate::msg::Written;
 use weft_rtl::prelude::*;
 
 /// Everything under way. Beside MSHRs: those for whose line a registration waits.
@@ -99,7 +100,8 @@ impl UnderWay {
         let kind = mux(direct, enum_lit(Kind::Direct), enum_lit(Kind::Ack));
         let src = mux(direct, reader.src, writer.src);
         let own = number.resize(p.own_bits());
-        op.set(Op { kind, src, mshr: reader.mshr, wbt: writer.wbt, epoch: writer.epoch, own, ..*blank });
+        let written = Written { wbt: writer.wbt, epoch: writer.epoch, ..blank.written };
+        op.set(Op { kind, src, mshr: reader.mshr, written, own, ..*blank });
     }
 
     /// A write goes to memory; `around`: `writer` gets its acknowledgement.

@@ -67,6 +67,7 @@ fn lines(seen: &Seen) {
             comes: seen.valid() & d.op.from_head,
             fill: seen.is(Kind::Fill),
             wb: seen.is(Kind::Wb),
+            takes: d.takes,
         },
     );
     let text = "dirty bytes are there where the state says so";
@@ -188,7 +189,7 @@ fn frame_races(seen: &Seen) {
 fn accesses(seen: &Seen) {
     let d = seen.d;
     let stage = &seen.parts.outs;
-    let answers = |op| stage.valid.get() & stage.step.get().reply.is(op);
+    let answers = |op| stage.valid.get() & stage.step.get().work.reply.is(op);
     count("l2_rd", seen.served(Kind::Rd), "reads of lines");
     count("l2_rdu", seen.served(Kind::Rdu), "reads of bytes beside atomics");
     count("l2_wb", seen.served(Kind::Wb), "write-backs");
@@ -200,11 +201,8 @@ fn accesses(seen: &Seen) {
     let hits = d.op.from_head & (d.l(LineDoes::Read) | d.l(LineDoes::Grant));
     count("l2_hits", hits, "reads and registrations that found their line");
     count("l2_write_hits", d.l(LineDoes::Merge) & seen.is(Kind::Wb), "write-backs that found their line");
-    count("l2_fills", seen.valid() & seen.is(Kind::Fill), "lines that came from memory");
     count("l2_answers", answers(RspOp::Fill), "lines sent to L1s");
     count("l2_reg_data", answers(RspOp::RegData), "lines sent to their new owners");
-    let off = seen.valid() & d.op.from_head & !d.takes;
-    count("l2_put_off", off, "messages that were looked at and wait");
 }
 
 fn events(seen: &Seen) {

@@ -1,11 +1,12 @@
 //! Parameters of a bank.
 
-use crate::bank::{self, Bank, count_of, info, within};
-use crate::params::{Srsp, srsp_params};
+use crate::bank::{self, Bank, count_of};
+use crate::params::{Srsp, info, srsp_params, value, within};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 
 /// What becomes of data that L1s write back to a line that nobody has registered: srsp.md's `L2_WRITE`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum L2Write {
     /// It is combined in the bank, as in `srsp_l2`.
     Combine,
@@ -13,19 +14,8 @@ pub enum L2Write {
     ThroughInv,
 }
 
-impl L2Write {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(L2Write, &'static str)] =
-        &[(L2Write::Combine, "combine"), (L2Write::ThroughInv, "through-inv")];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        L2Write::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
-    }
-}
-
 /// A fault put into a bank on purpose, for tests of the tests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum HlrcL2Fault {
     /// None.
     None,
@@ -41,24 +31,6 @@ pub enum HlrcL2Fault {
     EarlyWbAck,
     /// THROUGH_INV: a write to a line on its way from memory does not wait for it, so that old bytes come to stay.
     StaleFill,
-}
-
-impl HlrcL2Fault {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(HlrcL2Fault, &'static str)] = &[
-        (HlrcL2Fault::None, "none"),
-        (HlrcL2Fault::GrantBeforeFlush, "grant-before-flush"),
-        (HlrcL2Fault::LostUnreg, "lost-unreg"),
-        (HlrcL2Fault::EarlyUnregAck, "early-unreg-ack"),
-        (HlrcL2Fault::LostRecall, "lost-recall"),
-        (HlrcL2Fault::EarlyWbAck, "early-wb-ack"),
-        (HlrcL2Fault::StaleFill, "stale-fill"),
-    ];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        HlrcL2Fault::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
-    }
 }
 
 /// What fixes a bank.
@@ -136,7 +108,7 @@ impl HlrcL2Params {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        within("hlrc-l2", "revokes", self.revokes, 1, 64)?;
+        within("hlrc-l2", ("revokes", self.revokes), (1, 64))?;
         self.bank().validate("hlrc-l2")
     }
 
@@ -145,9 +117,6 @@ impl HlrcL2Params {
     /// # Errors
     /// A value that is no number, unknown or illegal.
     pub fn from_set(set: &ParamSet) -> Result<HlrcL2Params, BlockError> {
-        let (write, fault) = (set.text("l2_write"), set.text("inject"));
-        let write = L2Write::WORDS.iter().find(|w| w.1 == write);
-        let fault = HlrcL2Fault::WORDS.iter().find(|w| w.1 == fault);
         let Bank { srsp, size, ways, sfifo, latency, mshrs, targets, writes } = Bank::from_set(set)?;
         let p = HlrcL2Params {
             srsp,
@@ -159,9 +128,9 @@ impl HlrcL2Params {
             mshrs,
             targets,
             writes,
-            write: write.ok_or_else(|| set.illegal("l2_write", "it is not known"))?.0,
+            write: value(L2Write::WORDS, set, "l2_write")?,
             owned_aware: set.within("owned_aware", 0, 1)? == 1,
-            fault: fault.ok_or_else(|| set.illegal("inject", "it is not known"))?.0,
+            fault: value(HlrcL2Fault::WORDS, set, "inject")?,
         };
         p.validate()?;
         Ok(p)
@@ -170,14 +139,12 @@ impl HlrcL2Params {
 
 /// The parameters of the block on the command line.
 pub(super) fn infos() -> Vec<ParamInfo> {
-    let faults =
-        "none, grant-before-flush, lost-unreg, early-unreg-ack, lost-recall, early-wb-ack, stale-fill";
     let revokes = info("revokes", "8", "1..64", "revocations under way, per bank");
     let data = "data written back to unregistered lines";
     let after = [
-        info("l2_write", "through-inv", "combine, through-inv", data),
+        info("l2_write", "through-inv", L2Write::LEGAL, data),
         info("owned_aware", "1", "0, 1", "unregistered lines are replaced first"),
-        info("inject", "none", faults, "a fault put in on purpose (simulation only)"),
+        info("inject", "none", HlrcL2Fault::LEGAL, "a fault put in on purpose (simulation only)"),
     ];
     let writes = "writes under way to memory, and as many reads around the bank";
     let mut all = bank::infos((&[], revokes, &after), "4M", writes);

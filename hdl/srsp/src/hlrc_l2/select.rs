@@ -49,12 +49,8 @@ pub(super) fn connect(with: &Parts) -> Choice {
     let busy = ingress.queues.in_s1(select.s1_valid.get(), &select.s1.get());
     let has = Supplies { supply: memory.supplies(), room: !sfifo.full(), entry: !revokes.full() };
     ingress.choose(busy);
-    let pick = ingress.pick(ingress.waits(has), busy);
-    let message = (free & !pops & pick.any).named("s0_message");
-    when(message, || {
-        ingress.message(ingress.queues.place(pick), &op);
-        ingress.picked(pick);
-    });
+    let waits = ingress.waits(has);
+    let message = ingress.serve((waits, busy), || free & !pops, |queue| ingress.message(queue, &op));
     let go = (enter & first) | pops | message;
     select.enter(go, || op.get(), || op.get().about.line);
     Choice { message, pops }

@@ -1,7 +1,7 @@
 //! Records that travel and rest inside a bank.
 
-use crate::bank::{self, Asker, Bank, BankState, Reply, bundle_of};
-use crate::msg::{ReqOp, WbOp};
+use crate::bank::{self, Asker, Bank, BankState};
+use crate::msg::{ReqOp, WbOp, Written};
 use weft_rtl::prelude::*;
 
 /// State of a line; its eight values still take three bits.
@@ -51,14 +51,9 @@ pub(super) struct HeldWb {
     #[width(p.srsp.line_bits())]
     pub line: Bits,
     pub has: Bool,
-    #[width(p.srsp.wbt_bits())]
-    pub wbt: Bits,
-    #[width(1)]
-    pub epoch: Bits,
-    #[width(p.srsp.line)]
-    pub mask: Bits,
-    #[width(p.srsp.data_bits())]
-    pub data: Bits,
+    #[flat]
+    #[shape(p.srsp.clone())]
+    pub written: Written,
 }
 
 /// What passes through the pipeline.
@@ -94,13 +89,15 @@ pub(super) struct Named {
 /// The operation in stage 1.
 pub(super) type Op = bank::Op<Kind, Named>;
 
-bundle_of! {
-    /// Who waits for a line from memory.
-    struct Target<>(p: Bank) {
-        /// A registration, else a read.
-        reg: Bool = (),
-        asker flat: Asker = p.clone(),
-    }
+/// Who waits for a line from memory.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Bank)]
+pub(super) struct Target {
+    /// A registration, else a read.
+    pub reg: Bool,
+    #[flat]
+    #[shape(p.clone())]
+    pub asker: Asker,
 }
 
 /// What stage 2 writes into the line's row.
@@ -155,21 +152,17 @@ pub(super) struct Follows {
 /// What goes to memory.
 pub(super) type Order = bank::Order<Follows>;
 
-bundle_of! {
-    /// The operation in stage 2.
-    struct Step<>(p: Bank) {
-        row: Bits = p.row_bits(),
-        /// Dirty bytes of the line before.
-        dirty: Bits = p.srsp.line,
-        put: Enum<Put> = (),
-        mask: Bits = p.srsp.line,
-        data: Bits = p.srsp.data_bits(),
-        reply flat: Reply<Shows> = p.clone(),
-        /// An order goes to memory.
-        orders: Bool = (),
-        order: Order = p.clone(),
-        sends: Enum<Sends> = (),
-        /// Bytes that it writes.
-        out_mask: Bits = p.srsp.line,
-    }
+/// The operation in stage 2.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Bank)]
+pub(super) struct Step {
+    #[width(p.row_bits())]
+    pub row: Bits,
+    #[flat]
+    #[shape(p.clone())]
+    pub work: bank::Work<Put, Shows, Follows>,
+    pub sends: Enum<Sends>,
+    /// Bytes that it writes.
+    #[width(p.srsp.line)]
+    pub out_mask: Bits,
 }

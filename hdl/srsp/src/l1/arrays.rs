@@ -11,10 +11,6 @@ impl LineStates for LineState {
     const BLOCK: &'static str = "srsp_l1";
     const THIRD: &'static str = "line_pending";
     const KEEPS: bool = false;
-    const I: LineState = LineState::I;
-    const V: LineState = LineState::V;
-    const D: LineState = LineState::D;
-    const W: LineState = LineState::W;
 }
 
 impl Arrays {

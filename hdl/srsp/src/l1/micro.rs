@@ -2,6 +2,7 @@
 
 use super::params::Inject;
 use crate::params::Impl;
+use crate::write_combining::steps::Rom;
 use std::fmt::Write;
 use weft_rtl::prelude::*;
 
@@ -88,29 +89,6 @@ pub enum Program {
 }
 
 impl Program {
-    /// Every program, by encoding.
-    pub const ALL: [Program; 19] = [
-        Program::PromotedAcq,
-        Program::PromotedAr,
-        Program::RlxCmp,
-        Program::AcqCmp,
-        Program::RelCmp,
-        Program::ArCmp,
-        Program::RlxSys,
-        Program::AcqSys,
-        Program::RelSys,
-        Program::ArSys,
-        Program::RemAcq,
-        Program::RemRel,
-        Program::RemAr,
-        Program::FenceAcqCmp,
-        Program::FenceRelCmp,
-        Program::FenceAcqSys,
-        Program::FenceRelSys,
-        Program::Kbegin,
-        Program::Kend,
-    ];
-
     /// Remote operations.
     pub const REMOTE: [Program; 3] = [Program::RemAcq, Program::RemRel, Program::RemAr];
 
@@ -219,54 +197,22 @@ fn unlocks_early(list: &mut [Micro]) {
     }
 }
 
-/// All programs of a system as one list of steps.
-pub(super) struct Rom {
-    steps: Vec<Micro>,
-    starts: Vec<usize>,
-}
-
-impl Rom {
-    pub fn new(system: Impl, inject: Inject) -> Rom {
-        let (mut list, mut starts) = (Vec::new(), Vec::new());
-        for program in Program::ALL {
-            starts.push(list.len());
-            let mut of_program = steps(system, program);
-            if inject == Inject::EarlyUnlock {
-                unlocks_early(&mut of_program);
-            }
-            list.extend(of_program);
+/// The ROM of a system's programs.
+pub(super) fn rom(system: Impl, inject: Inject) -> Rom<Program, Micro> {
+    Rom::new(|program| {
+        let mut of_program = steps(system, program);
+        if inject == Inject::EarlyUnlock {
+            unlocks_early(&mut of_program);
         }
-        Rom { steps: list, starts }
-    }
-
-    /// Width of a place.
-    pub fn bits(&self) -> u32 {
-        bits_for(self.steps.len() as u64)
-    }
-
-    /// The first step's place.
-    pub fn start(&self, program: Enum<Program>) -> Bits {
-        let at: Vec<Bits> = self.starts.iter().map(|s| lit(*s as u64, self.bits())).collect();
-        select(&at, program.bits())
-    }
-
-    /// The step at a place.
-    pub fn step(&self, pc: Bits) -> Enum<Micro> {
-        let codes: Vec<Bits> = self.steps.iter().map(|s| enum_lit(*s).bits()).collect();
-        select(&codes, pc).as_enum::<Micro>()
-    }
-
-    /// The system has this program.
-    pub fn has(&self, system: Impl, program: Program) -> bool {
-        !steps(system, program).is_empty()
-    }
+        of_program
+    })
 }
 
 /// The programs of all systems as Markdown.
 pub fn to_markdown() -> String {
     let mut out =
         String::from("| operation | base | brsp | brsp-token | srsp, srsp-opt |\n|---|---|---|---|---|\n");
-    for program in Program::ALL {
+    for program in Program::VARIANTS.iter().copied() {
         let _ = write!(out, "| `{}` |", program.name());
         for system in [Impl::Base, Impl::Brsp, Impl::BrspToken, Impl::Srsp] {
             let words: Vec<String> = steps(system, program).iter().map(|s| format!("{s:?}")).collect();
@@ -284,7 +230,7 @@ mod tests {
     #[test]
     fn every_program_ends_once_and_opens_what_it_closes() {
         for (system, _) in Impl::WORDS {
-            for program in Program::ALL {
+            for program in Program::VARIANTS.iter().copied() {
                 let list = steps(*system, program);
                 let count = |step| list.iter().filter(|s| **s == step).count();
                 assert_eq!(count(Micro::Reply), usize::from(!list.is_empty()), "{system:?} {program:?}");
@@ -292,7 +238,7 @@ mod tests {
                 assert_eq!(count(Micro::Close), count(Micro::Open));
                 assert_eq!(
                     program.encoding(),
-                    Program::ALL.iter().position(|p| *p == program).unwrap() as u64
+                    Program::VARIANTS.iter().position(|p| *p == program).unwrap() as u64
                 );
                 // A drop finds nothing dirty: the gate is closed, and a flush lies between.
                 for (i, _) in list.iter().enumerate().filter(|(_, s)| **s == Micro::Drop) {

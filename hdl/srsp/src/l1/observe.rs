@@ -42,10 +42,10 @@ fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
 }
 
 fn lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
+    let gated = turns.is(Turn::Cu) & turns.head.valid.get() & !core.gate.open();
+    let parts = (&core.drain, &core.wbt.table, slot.at.op.line);
+    plan.observe(("srsp.race.", "srsp_l1"), parts, [turns.is(Turn::Drain), gated]);
     let sent = |name: &str, cond: Bool, text: &str| count(name, plan.wb_goes & cond, text);
-    let drains = turns.is(Turn::Drain);
-    sent("srsp_l1_wb_flush", drains & !core.drain.for_room(), "write-backs of flushes");
-    sent("srsp_l1_wb_pop", drains & core.drain.for_room(), "write-backs for room in the sFIFO");
     sent("srsp_l1_wb_evict", plan.goes & slot.at.request, "write-backs of victims and of lines that miss");
     sent(
         "srsp_l1_wb_inv",
@@ -95,16 +95,6 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     race("held_line", plan.own.held, "a request finds its line held by the own operation at the L2");
     race("miss_behind_wb", plan.waits.acked, "a miss waits for the write-back of its line");
     race(
-        "store_in_wb",
-        plan.pushes & core.wbt.table.has(slot.at.op.line),
-        "a line becomes dirty again while its write-back is under way",
-    );
-    race(
-        "gate_in_slot",
-        turns.is(Turn::Cu) & turns.head.valid.get() & !core.gate.open(),
-        "the gate closes between the choice of a slot and the slot",
-    );
-    race(
         "flash_open_miss",
         core.arrays.flashes() & core.arrays.some_pending(),
         "lines are dropped while fills are open",
@@ -114,7 +104,6 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
         plan.goes & turns.is(Turn::Replay) & plan.row.does(Operate::Reserve),
         "a replayed atomic opens its MSHR again",
     );
-    race("no_frame", plan.waits.room, "every way of a set is under way");
     race("replay_waits", turns.is(Turn::Replay) & !plan.leaves, "a replay must wait: others go first");
     if core.p.system.selective() {
         race(

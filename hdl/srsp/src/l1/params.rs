@@ -1,11 +1,12 @@
 //! Parameters of the L1.
 
-use crate::params::{Impl, Srsp, srsp_params};
-use crate::write_combining::shape::{Shape, cache_infos, check, info, queue_infos, value, within, word};
+use crate::params::{Impl, Srsp, check, info, srsp_params, value, within};
+use crate::write_combining::shape::{Shape, cache_infos, queue_infos};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum Inject {
     /// None.
     None,
@@ -33,38 +34,11 @@ pub enum Inject {
     EarlyUnlock,
 }
 
-impl Inject {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(Inject, &'static str)] = &[
-        (Inject::None, "none"),
-        (Inject::PaDropped, "pa-dropped"),
-        (Inject::FlushShort, "flush-short"),
-        (Inject::EarlyPack, "early-pack"),
-        (Inject::NoMissFence, "no-miss-fence"),
-        (Inject::NoReplay, "no-replay"),
-        (Inject::NoNoinst, "no-noinst"),
-        (Inject::OpenGate, "open-gate"),
-        (Inject::OpenLock, "open-lock"),
-        (Inject::EarlyRelease, "early-release"),
-        (Inject::KeepsCopies, "keeps-copies"),
-        (Inject::EarlyUnlock, "early-unlock"),
-    ];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        word(Inject::WORDS, self)
-    }
-
-    fn from_set(set: &ParamSet) -> Result<Inject, BlockError> {
-        value(Inject::WORDS, set, "inject")
-    }
-}
-
 /// bRSP with a token: what the CU may not do between LOCK_FLUSH and INV_UNLOCK, which lock an address in
 /// every other L1
 /// (srsp.md sections 1, 3 and 5.2). With each of them the atomic at the L2 is one step with the flush of what was
 /// released before it: nobody here takes or releases the variable meanwhile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum Closes {
     /// Access anything: the CU gate is closed. More than the order of accesses asks for, and it costs every wave;
     /// but INV_UNLOCK finds nothing dirty.
@@ -73,21 +47,6 @@ pub enum Closes {
     Sync,
     /// Access the line of the address, as with sRSP, whose lock lies at the L2.
     Line,
-}
-
-impl Closes {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(Closes, &'static str)] =
-        &[(Closes::All, "all"), (Closes::Sync, "sync"), (Closes::Line, "line")];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        word(Closes::WORDS, self)
-    }
-
-    fn from_set(set: &ParamSet) -> Result<Closes, BlockError> {
-        value(Closes::WORDS, set, "closes")
-    }
 }
 
 /// What fixes an L1 (srsp.md section 2).
@@ -175,9 +134,9 @@ impl L1Params {
     pub fn from_set(set: &ParamSet) -> Result<L1Params, BlockError> {
         let number = |key, lo, hi| set.within(key, lo, hi).map(|v| v as u32);
         let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::from_set(set)?;
-        let system = Impl::from_set(set)?;
+        let system = value(Impl::WORDS, set, "impl")?;
         let (pa, aff) = (number("pa", 1, 256)?, number("aff", 0, 1024)?);
-        let (closes, inject) = (Closes::from_set(set)?, Inject::from_set(set)?);
+        let (closes, inject) = (value(Closes::WORDS, set, "closes")?, value(Inject::WORDS, set, "inject")?);
         let params =
             L1Params { srsp, system, size, ways, latency, sfifo, pa, aff, targets, sq, closes, inject };
         params.validate()?;
@@ -187,8 +146,7 @@ impl L1Params {
 
 /// The parameters with their defaults.
 pub fn infos() -> Vec<ParamInfo> {
-    let systems = "base, brsp, brsp-token, srsp, srsp-opt";
-    let mut list = vec![info("impl", "srsp", systems, "which system it is")];
+    let mut list = vec![info("impl", "srsp", Impl::LEGAL, "which system it is")];
     list.extend(cache_infos());
     list.extend([
         info("sfifo", "16", "2..256", "entries of the sFIFO and of the LR-TBL"),
@@ -200,15 +158,10 @@ pub fn infos() -> Vec<ParamInfo> {
         info(
             "closes",
             "line",
-            "all, sync, line",
+            Closes::LEGAL,
             "brsp-token: what another CU's remote operation stops here: all accesses, all that synchronise, those to the line of its address",
         ),
-        info(
-            "inject",
-            "none",
-            "none, pa-dropped, flush-short, early-pack, no-miss-fence, no-replay, no-noinst, open-gate, open-lock, early-release, keeps-copies, early-unlock",
-            "fault put in on purpose, for simulation",
-        ),
+        info("inject", "none", Inject::LEGAL, "fault put in on purpose, for simulation"),
     ]);
     list.extend(srsp_params());
     list

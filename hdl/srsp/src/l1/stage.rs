@@ -8,7 +8,7 @@ use super::probe_unit::ProbePlan;
 use super::table::{Leave, LineState, Operate, Part, fills, leaving, operations};
 use super::turn::{Turn, Turns};
 use crate::lr_tbl::LrFound;
-use crate::msg::{Req, ReqOp, Wb, WbOp};
+use crate::msg::{Req, ReqOp, Wb, WbOp, Written};
 use crate::pa_tbl::PaFound;
 use crate::params::Impl;
 use crate::write_combining::head::{self, Why};
@@ -392,10 +392,12 @@ impl<'a> Slot<'a> {
                 atomic,
                 keep: bool_lit(false),
                 has: bool_lit(false),
-                wbt,
-                epoch,
-                mask: core.arrays.mask(self.at.way),
-                data: core.arrays.data(self.at.way),
+                written: Written {
+                    wbt,
+                    epoch,
+                    mask: core.arrays.mask(self.at.way),
+                    data: core.arrays.data(self.at.way),
+                },
             });
         });
     }

@@ -12,11 +12,11 @@
 //! What changes lines, sends to the L2 or answers the CU is done in a slot; the rest beside slots.
 
 use super::Core;
-use super::micro::{Micro, Program, Rom};
+use super::micro::{Micro, Program, rom, steps};
 use super::params::{Inject, L1Params};
-use crate::msg::{Atomic, Cast, Pack, Probe, ProbeOp, Req, ReqOp, Rsp, RspOp, SyncOp, Wb, WbOp};
+use crate::msg::{Atomic, Cast, Pack, Probe, ProbeOp, Req, ReqOp, Rsp, RspOp, SyncOp, Wb, WbOp, Written};
 use crate::write_combining::op::{Kind, Op, place};
-use crate::write_combining::steps::Steps;
+use crate::write_combining::steps::{Rom, Steps};
 use weft_blocks::common::fifo::Fifo;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
@@ -39,7 +39,7 @@ pub(super) struct Job {
 
 /// The unit.
 pub(super) struct SyncUnit {
-    rom: Rom,
+    rom: Rom<Program, Micro>,
     pub steps: Steps<Job, Micro>,
     got: Reg<Bool>,
     holds: Reg<Bool>,
@@ -56,7 +56,7 @@ pub(super) struct SyncUnit {
 
 impl SyncUnit {
     pub fn new(p: &L1Params) -> SyncUnit {
-        let rom = Rom::new(p.system, p.inject);
+        let rom = rom(p.system, p.inject);
         let pc = reg::<Bits>("sync_pc", rom.bits());
         let runs = reg::<Bool>("sync_runs", ());
         let step = rom.step(pc.get()).named("sync_step");
@@ -215,10 +215,12 @@ impl SyncUnit {
             atomic,
             keep: self.steps.step.is(Micro::RemKeep),
             has: bool_lit(false),
-            wbt: lit(0, p.wbt_bits()),
-            epoch: lit(0, 1),
-            mask: lit_bv(Bv::zero(p.line)),
-            data: lit_bv(Bv::zero(p.data_bits())),
+            written: Written {
+                wbt: lit(0, p.wbt_bits()),
+                epoch: lit(0, 1),
+                mask: lit_bv(Bv::zero(p.line)),
+                data: lit_bv(Bv::zero(p.data_bits())),
+            },
         }
     }
 
@@ -422,7 +424,7 @@ impl SyncUnit {
         ];
         for (name, cond, programs, text) in listed {
             let known: Vec<Program> =
-                programs.iter().copied().filter(|q| self.rom.has(core.p.system, *q)).collect();
+                programs.iter().copied().filter(|q| !steps(core.p.system, *q).is_empty()).collect();
             if !known.is_empty() {
                 count(&format!("srsp_l1_{name}"), cond & self.steps.queue.head.program.is_any(&known), text);
             }
@@ -432,7 +434,7 @@ impl SyncUnit {
     /// Counters of the unit.
     pub fn observe(&self, core: &Core, here: Bool) {
         let ends = here & self.is(&[Micro::Reply]) & core.replies.room();
-        for program in Program::ALL.into_iter().filter(|q| self.rom.has(core.p.system, *q)) {
+        for program in Program::VARIANTS.iter().copied().filter(|q| !steps(core.p.system, *q).is_empty()) {
             let mine = self.steps.queue.head.program.is(program);
             let names = ("srsp.op", "srsp_l1");
             self.steps.observe(names, &program.name(), [mine, ends], "cycles from begin to answer");

@@ -11,6 +11,7 @@
 //! A slot carries one row out as a whole, or waits and changes nothing.
 
 pub use crate::write_combining::op::Access;
+use crate::write_combining::rows::{leaves, loads, stores};
 use weft_rtl::prelude::*;
 
 /// State of a line. Bit 0: every byte is valid; bit 1: some are dirty; bit 2: pending.
@@ -80,15 +81,9 @@ transitions! {
         "Ld.I"         (Ld, I, _)     -> P     [Reserve]          "Take a frame, send RD.";
         "Ld.P.join"    (Ld, P, Yes)            [Join]             "Wait in the MSHR.";
         "Ld.P.wait"    (Ld, P, No)             [Wait]             "The MSHR is marked or full: wait outside.";
-        "Ld.V"         (Ld, V, _)              [Hit]              "Answer.";
-        "Ld.D"         (Ld, D, _)              [Hit]              "Answer.";
-        "Ld.W.covered" (Ld, W, Yes)            [Hit]              "Answer with the bytes written here.";
-        "Ld.W.miss"    (Ld, W, No)    -> I     [WriteBack, Drop]  "Write back; the load then misses.";
+        include loads;
         "St.I"         (St, I, _)     -> W     [Take, Dirties]    "Take a frame for the bytes written: no fetch.";
-        "St.P"         (St, P, _)              [Wait]             "Wait for the fill.";
-        "St.V"         (St, V, _)     -> D     [Merge, Dirties]   "Becomes D.";
-        "St.D"         (St, D, _)              [Merge]            "Merge.";
-        "St.W"         (St, W, _)              [Merge]            "Merge.";
+        include stores;
         "A1.I"         (Atomic, I, _) -> P     [Reserve]          "Take a frame, send RD.";
         "A1.P.join"    (Atomic, P, Yes)        [Join]             "Wait in the MSHR.";
         "A1.P.wait"    (Atomic, P, No)         [Wait]             "The MSHR is marked or full: wait outside.";
@@ -120,12 +115,7 @@ transitions! {
         does Part;
 
         "pop.dead" (Pop, I | P | V)                  "A dead entry: nothing to write.";
-        "pop.D"    (Pop, D)   -> V [WriteBack, Clean] "Write back; becomes V.";
-        "pop.W"    (Pop, W)   -> I [WriteBack, Drop]  "Write back; becomes I.";
-        "evict.I"  (Evict, I)                         "A free frame.";
-        "evict.V"  (Evict, V) -> I [Drop]             "The frame's line is dropped.";
-        "evict.D"  (Evict, D) -> I [WriteBack, Drop]  "Written back; its sFIFO entry is dead.";
-        "evict.W"  (Evict, W) -> I [WriteBack, Drop]  "Written back; its sFIFO entry is dead.";
+        include leaves;
         "inv.I"    (Inv, I)                           "The line is not here.";
         "inv.P"    (Inv, P)        [Mark]             "What comes is not installed; its atomics replay.";
         "inv.V"    (Inv, V)   -> I [Drop]             "Dropped.";

@@ -41,7 +41,7 @@ impl Outputs {
 
     /// Stage 1 passes its step on.
     pub fn accept(&self, runs: Bool, step: &Step) {
-        let atomic = |s2_atomic: &Reg<Bool>| s2_atomic.set(runs & step.put.is(Put::Amo));
+        let atomic = |s2_atomic: &Reg<Bool>| s2_atomic.set(runs & step.work.put.is(Put::Amo));
         self.stage.accept(runs, step, atomic, || self.stage.bank.row_of(step.set, step.way));
     }
 
@@ -59,7 +59,8 @@ impl Outputs {
     ) -> Effects {
         let (p, stage) = (&self.p, &self.stage);
         let (s2, line) = (stage.step.get(), stage.lines.look.lane(0));
-        let access = s2.order.then.atomic;
+        let work = &s2.work;
+        let access = work.order.then.atomic;
         let word = access.addr.slice(3, p.srsp.line.trailing_zeros() - 3);
         let eight = line.element(word, 64);
         let four = mux(access.addr.bit(2), eight.slice(32, 32), eight.slice(0, 32));
@@ -72,22 +73,19 @@ impl Outputs {
         let keeps = s2.keep & if p.fault == L2Fault::UnlockMissed { bool_lit(true) } else { wrote };
         let unlocks = (is_amo & s2.unlocks & !keeps).named("s2_lock_ends");
         when(stage.valid.get(), || {
-            when(s2.put.is_any(&[Put::Merge, Put::Fill]) | wrote, || {
+            when(work.put.is_any(&[Put::Merge, Put::Fill]) | wrote, || {
                 stage.lines.put.write(stage.bank.row_of(s2.set, s2.way), &after);
             });
-            when(s2.reply.answer, || {
-                stage.answers.push(&s2.reply, wrote, self.answer(&s2, after, old));
-            });
-            when(s2.orders, || stage.jobs.queue.push(&self.job(&s2, line)));
+            stage.send(work, (wrote, || self.answer(&s2, after, old)), || self.job(&s2, line));
         });
         when(wrote, || {
             let clean = s2.state.is(LineState::V);
             let state = mux(clean, enum_lit(LineState::D), s2.state);
-            arrays.put(s2.set, s2.way, Tag { tag: s2.tag, state }, s2.dirty | bytes, ());
+            arrays.put(s2.set, s2.way, Tag { tag: s2.tag, state }, work.dirty | bytes, ());
             when(clean, || sfifo.push(p.srsp.line_of(access.addr)));
         });
         when(unlocks, || ingress.unlock(locks, s2.lock));
-        stage.send_answers(s2.reply.answer);
+        stage.send_answers(work.reply.answer);
         self.send_jobs();
         let failed = is_amo & s2.unlocks & s2.keep & !wrote;
         Effects { atomic: is_amo, unlocks, failed }
@@ -97,30 +95,30 @@ impl Outputs {
     fn after(&self, s2: &Step, line: Bits, filled: Bits, (new, bytes, wrote): (Bits, Bits, Bool)) -> Bits {
         let p = &self.p;
         let low = new.slice(0, 32);
-        let placed = mux(s2.order.then.atomic.wide, new, cat(&[low, low]));
+        let placed = mux(s2.work.order.then.atomic.wide, new, cat(&[low, low]));
         let words = pack(&vec![placed; p.srsp.line as usize / 8]);
         let keep = match p.fault {
             L2Fault::FillOverwrites => lit(0, p.srsp.line),
-            _ => s2.dirty,
+            _ => s2.work.dirty,
         };
         let amo = merged(line, bytes & wrote.repeat(p.srsp.line), words);
         let fill = merged(line, !keep, filled);
-        let merge = merged(line, s2.mask, s2.data);
-        let is = |put| s2.put.is(put);
+        let merge = merged(line, s2.work.mask, s2.work.data);
+        let is = |put| s2.work.put.is(put);
         mux(is(Put::Merge), merge, mux(is(Put::Fill), fill, mux(is(Put::Amo), amo, line))).named("s2_after")
     }
 
     fn answer(&self, s2: &Step, line: Bits, old: Bits) -> Bits {
         let width = self.p.srsp.data_bits();
-        let is = |shows| s2.reply.shows.is(shows);
-        let word = mux(is(Shows::Old), old, s2.data.slice(0, 64));
+        let is = |shows| s2.work.reply.shows.is(shows);
+        let word = mux(is(Shows::Old), old, s2.work.data.slice(0, 64));
         let none = lit_bv(Bv::zero(width));
         mux(is(Shows::Line), line, mux(is(Shows::Nothing), none, word.zext(width)))
     }
 
     fn job(&self, s2: &Step, line: Bits) -> Job<Follows> {
-        let bytes = mux(s2.around, s2.data, line);
-        Job { order: s2.order, mask: mux(s2.around, s2.mask, s2.dirty), data: bytes }
+        let bytes = mux(s2.around, s2.work.data, line);
+        Job { order: s2.work.order, mask: mux(s2.around, s2.work.mask, s2.work.dirty), data: bytes }
     }
 
     fn send_jobs(&self) {

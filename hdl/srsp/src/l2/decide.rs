@@ -7,7 +7,9 @@ use super::select::Parts;
 use super::table::{self, Event, FrameDoes, LineDoes, LockDoes, LockMessage, LockState, Place};
 use super::table::{TokenDoes, TokenState, Use};
 use super::types::*;
-use crate::bank::{Asker, Moves, Next, Reply, Ruled, Short, Tag, Writer, chosen, code, coded};
+use crate::bank::{
+    Asker, Moves, Next, Reply, Ruled, Short, Tag, Work, Writer, answered, chosen, code, coded,
+};
 use crate::lock_tbl::Lock;
 use crate::msg::{RspOp, SyncOp};
 use weft_blocks::common::mshr::MshrMatch;
@@ -248,7 +250,8 @@ impl Rows<'_> {
         self.array();
         self.memory();
         let step = self.step();
-        let answers = step.reply.answer | step.orders | step.put.is_any(&[Put::Merge, Put::Fill, Put::Amo]);
+        let work = &step.work;
+        let answers = work.reply.answer | work.orders | work.put.is_any(&[Put::Merge, Put::Fill, Put::Amo]);
         with.outs.accept(valid & answers, &step);
         when(valid & d.is(&[Kind::SysFlush, Kind::SysInv]) & d.takes, || {
             with.sys.begin(d.op.src, d.is(&[Kind::SysInv]), with.sfifo.count());
@@ -305,12 +308,12 @@ impl Rows<'_> {
         let (filled, merges, occupies, reserves) =
             (d.l(LineDoes::Fill), d.l(LineDoes::Merge), d.f(FrameDoes::Occupy), d.f(FrameDoes::Reserve));
         when(merges, || {
-            next.mask.set(look.mask | d.op.mask);
+            next.mask.set(look.mask | d.op.written.mask);
             when(now(LineState::P), || next.state.set(LineState::Pd));
             when(now(LineState::V), || next.state.set(LineState::D));
         });
         let cleans = d.l(LineDoes::Clean);
-        next.moves(look, d.op.mask, &Moves { occupies, reserves, fills: filled, cleans });
+        next.moves(look, d.op.written.mask, &Moves { occupies, reserves, fills: filled, cleans });
         when(d.l(LineDoes::Drop), || next.state.set(LineState::I));
         let changes = merges | occupies | reserves | filled | cleans | d.l(LineDoes::Drop);
         when(acts & changes, || {
@@ -333,7 +336,7 @@ impl Rows<'_> {
         when(d.acts & d.f(FrameDoes::Reserve), || memory.lines.mshrs.allocate(d.line, &target));
         when(d.acts & d.l(LineDoes::Join), || memory.lines.mshrs.merge(d.found.index, &target));
         when(d.acts & self.writes(), || {
-            let writer = Writer { src: op.src, wbt: op.wbt, epoch: op.epoch };
+            let writer = Writer { src: op.src, wbt: op.written.wbt, epoch: op.written.epoch };
             memory.open_write(d.f(FrameDoes::Around), &writer);
         });
         when(d.acts & d.l(LineDoes::ToMemory), || memory.open_amo(op.src));
@@ -382,37 +385,20 @@ impl Rows<'_> {
             write_id: with.memory.write_free().1,
             then: Follows { then, then_id: free, atomic: op.about.atomic },
         };
-        let answers = self.answers(reads, modifies, merges);
-        let rsp = chosen(&answers, RspOp::Fill);
-        let answer = any_of(&answers.iter().map(|a| a.0).collect::<Vec<_>>());
+        let answer = answered(&self.answers(reads, modifies, merges));
         let memory = d.is(&[Kind::AmoAck]);
         let shows = mux(
             modifies,
             enum_lit(Shows::Old),
             mux(memory, enum_lit(Shows::Memory), enum_lit(Shows::Nothing)),
         );
-        let reply = Reply {
-            answer: answer.named("s1_answers"),
-            rsp,
-            shows: mux(reads, enum_lit(Shows::Line), shows),
-            dst: op.src,
-            mshr: op.mshr,
-            wbt: op.wbt,
-            epoch: op.epoch,
-            hit: op.from_head & reads,
-        };
+        let reply = Reply::to(op, answer, mux(reads, enum_lit(Shows::Line), shows), op.from_head & reads);
         Step {
             set,
             way: look.way,
             tag: bank.tag_of(d.line),
             state: look.state,
-            dirty: look.mask,
-            put,
-            mask: op.mask,
-            data: op.data,
-            reply,
-            orders: write | !then.is(Then::Nothing),
-            order,
+            work: Work::of((op, look), put, reply, (write | !then.is(Then::Nothing), order)),
             around,
             unlocks: op.kind.is(Kind::RemOp) & d.own,
             keep: op.about.keep,

@@ -150,10 +150,7 @@ impl Ingress {
             wb: bool_lit(true),
             src: m.src,
             about: Access { atomic: m.atomic, keep: m.keep },
-            wbt: m.wbt,
-            epoch: m.epoch,
-            mask: m.mask,
-            data: m.data,
+            written: m.written,
             ..self.blank()
         }
     }

@@ -13,7 +13,7 @@ use super::params::L2Params;
 use super::types::{Access, Kind, Op, Target};
 use crate::bank::{self, Fills, Lines, NumberedFile, Others, Writer, Writes};
 use crate::heads::Flags;
-use crate::msg::Atomic;
+use crate::msg::{Atomic, Written};
 use weft_rtl::prelude::*;
 
 /// Everything under way. Beside writes: their epochs.
@@ -95,7 +95,8 @@ impl UnderWay {
         let own = number.resize(p.own_bits());
         // The old word travels where a write-back's bytes do.
         let data = self.own.olds.read(number).zext(p.srsp.data_bits());
-        op.set(Op { kind, src, wbt: writer.wbt, epoch: writer.epoch, own, data, ..*blank });
+        let written = Written { wbt: writer.wbt, epoch: writer.epoch, data, ..blank.written };
+        op.set(Op { kind, src, written, own, ..*blank });
     }
 
     /// A write goes to memory; around the bank for `writer`, else by the bank itself.

@@ -58,6 +58,7 @@ fn lines(seen: &Seen) {
             comes: d.locks.at,
             fill: d.op.kind.is(Kind::Fill),
             wb: d.op.kind.is(Kind::Wb),
+            takes: d.takes,
         },
     );
     let sound = !d.lines.at | !d.look.hit | is_sound(&d.look);
@@ -179,7 +180,7 @@ fn lock_races(seen: &Seen) {
 fn accesses(seen: &Seen) {
     let d = seen.d;
     let stage = &seen.parts.outs.stage;
-    let answers = |op| stage.valid.get() & stage.step.get().reply.is(op);
+    let answers = |op| stage.valid.get() & stage.step.get().work.reply.is(op);
     count("l2_rd", seen.served(Kind::Rd), "reads of lines");
     count("l2_wb", seen.served(Kind::Wb), "write-backs");
     count("l2_atm", seen.served(Kind::Atm) | seen.served(Kind::AtmSys), "atomics of cmp and sys scope");
@@ -187,10 +188,7 @@ fn accesses(seen: &Seen) {
     let hits = d.op.from_head & !d.op.target & d.acts & (d.l(LineDoes::Read) | d.l(LineDoes::Modify));
     count("l2_hits", hits, "reads and atomics that found their bytes");
     count("l2_write_hits", d.acts & d.l(LineDoes::Merge), "write-backs that found their line");
-    count("l2_fills", seen.valid() & d.op.kind.is(Kind::Fill), "lines that came from memory");
     count("l2_answers", answers(RspOp::Fill), "lines sent to L1s");
-    let off = seen.valid() & d.op.from_head & !d.takes;
-    count("l2_put_off", off, "messages that were looked at and wait");
 }
 
 fn events(seen: &Seen) {

@@ -1,43 +1,32 @@
 //! Parameters of a bank.
 
-use crate::bank::{self, Bank, count_of, info, within};
+use crate::bank::{self, Bank, count_of};
 use crate::lock_tbl::locks_info;
-use crate::params::{Impl, Srsp, srsp_params};
+use crate::params::{Impl, Srsp, info, srsp_params, value, within};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 use weft_rtl::prelude::*;
 
 /// A fault put into a bank on purpose, for tests of the tests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum L2Fault {
     /// None.
     None,
     /// REM_LOCK is granted, but the line is not locked.
+    #[word("lock_not_taken")]
     LockNotTaken,
     /// A failed compare-and-swap that was to keep the lock keeps it: nobody will unlock.
+    #[word("unlock_missed")]
     UnlockMissed,
     /// An overflow of the sFIFO drops its head without writing the line back.
+    #[word("overflow_loses_head")]
     OverflowLosesHead,
     /// A line that comes from memory overwrites the dirty bytes that are here.
+    #[word("fill_overwrites")]
     FillOverwrites,
     /// SYS_ACK does not wait for memory's acknowledgements.
+    #[word("fence_missed")]
     FenceMissed,
-}
-
-impl L2Fault {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(L2Fault, &'static str)] = &[
-        (L2Fault::None, "none"),
-        (L2Fault::LockNotTaken, "lock_not_taken"),
-        (L2Fault::UnlockMissed, "unlock_missed"),
-        (L2Fault::OverflowLosesHead, "overflow_loses_head"),
-        (L2Fault::FillOverwrites, "fill_overwrites"),
-        (L2Fault::FenceMissed, "fence_missed"),
-    ];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        L2Fault::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
-    }
 }
 
 /// What fixes a bank.
@@ -120,8 +109,8 @@ impl L2Params {
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
         self.bank().validate("srsp-l2")?;
-        within("srsp-l2", "locks", self.locks, 1, 64)?;
-        within("srsp-l2", "link", self.link, 1, 64)
+        within("srsp-l2", ("locks", self.locks), (1, 64))?;
+        within("srsp-l2", ("link", self.link), (1, 64))
     }
 
     /// Reads the parameters of the block.
@@ -129,14 +118,12 @@ impl L2Params {
     /// # Errors
     /// A value that is no number, unknown or illegal.
     pub fn from_set(set: &ParamSet) -> Result<L2Params, BlockError> {
-        let word = set.text("inject");
-        let fault = L2Fault::WORDS.iter().find(|w| w.1 == word);
         let Bank { srsp, size, ways, sfifo, latency, mshrs, targets, writes } = Bank::from_set(set)?;
         let p = L2Params {
-            system: Impl::from_set(set)?,
+            system: value(Impl::WORDS, set, "impl")?,
             locks: count_of(set, "locks")?,
             link: count_of(set, "link")?,
-            fault: fault.ok_or_else(|| set.illegal("inject", "it is not known"))?.0,
+            fault: value(L2Fault::WORDS, set, "inject")?,
             srsp,
             size,
             ways,
@@ -154,11 +141,10 @@ impl L2Params {
 /// The parameters of the block on the command line.
 pub(super) fn infos() -> Vec<ParamInfo> {
     let link = "cycles of a link to an L1: how long a line stays free for a read that has waited";
-    let faults = "none, lock_not_taken, unlock_missed, overflow_loses_head, fill_overwrites, fence_missed";
-    let before = [info("impl", "srsp", "base, brsp, brsp-token, srsp, srsp-opt", "the system")];
+    let before = [info("impl", "srsp", Impl::LEGAL, "the system")];
     let after = [
         info("link", "4", "1..64", link),
-        info("inject", "none", faults, "a fault put in on purpose (simulation only)"),
+        info("inject", "none", L2Fault::LEGAL, "a fault put in on purpose (simulation only)"),
     ];
     let writes = "writes under way to memory, and as many atomics";
     let sizes = bank::infos((&before, locks_info(), &after), "512K", writes);

@@ -72,12 +72,8 @@ pub(super) fn connect(with: &Parts) -> Choice {
         supply: memory.supplies(),
         room: !sfifo.full(),
     };
-    let pick = ingress.pick(ingress.waits(has), busy);
-    let message = (free & !pops & !sys_answer & !sys.closed() & pick.any).named("s0_message");
-    when(message, || {
-        ingress.message(ingress.queues.place(pick), &op);
-        ingress.picked(pick);
-    });
+    let may = || free & !pops & !sys_answer & !sys.closed();
+    let message = ingress.serve((ingress.waits(has), busy), may, |queue| ingress.message(queue, &op));
     let go = (enter & first) | pops | sys_answer | message;
     let entering = || Op { target, ..op.get() };
     let line = || bank.srsp.line_of(op.get().about.atomic.addr);

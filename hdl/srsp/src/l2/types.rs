@@ -1,7 +1,7 @@
 //! Records that travel and rest inside a bank.
 
 use super::params::L2Params;
-use crate::bank::{self, Asker, Bank, BankState, Reply, bundle_of};
+use crate::bank::{self, Asker, Bank, BankState};
 use crate::msg::Atomic;
 use weft_rtl::prelude::*;
 
@@ -73,15 +73,17 @@ pub(super) type Op = bank::Op<Kind, Access>;
 /// Stage 0 and the register of stage 1.
 pub(super) type Select = bank::Pipeline<Kind, Access, LineState, ()>;
 
-bundle_of! {
-    /// Who waits for a line from memory: a read, which is kept here, or an atomic, which stays at the head of its queue.
-    struct Target<>(p: Bank) {
-        /// A read.
-        read: Bool = (),
-        /// An atomic's queue: WB, else REQ.
-        wb: Bool = (),
-        asker flat: Asker = p.clone(),
-    }
+/// Who waits for a line from memory: a read, which is kept here, or an atomic, which stays at the head of its queue.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Bank)]
+pub(super) struct Target {
+    /// A read.
+    pub read: Bool,
+    /// An atomic's queue: WB, else REQ.
+    pub wb: Bool,
+    #[flat]
+    #[shape(p.clone())]
+    pub asker: Asker,
 }
 
 /// What stage 2 writes into the line's row.
@@ -135,28 +137,26 @@ pub(super) struct Follows {
 /// What goes to memory.
 pub(super) type Order = bank::Order<Follows>;
 
-bundle_of! {
-    /// The operation in stage 2.
-    struct Step<>(p: L2Params) {
-        set: Bits = p.bank().set_bits(),
-        way: Bits = p.bank().way_bits(),
-        tag: Bits = p.bank().tag_bits(),
-        /// State of the line before.
-        state: Enum<LineState> = (),
-        /// Its dirty bytes before, or those of the line that leaves its place.
-        dirty: Bits = p.srsp.line,
-        put: Enum<Put> = (),
-        mask: Bits = p.srsp.line,
-        data: Bits = p.srsp.data_bits(),
-        reply flat: Reply<Shows> = p.bank(),
-        /// An order goes to memory.
-        orders: Bool = (),
-        order: Order = p.bank(),
-        /// It writes the message's bytes, not those of the line.
-        around: Bool = (),
-        /// The atomic ends the lock, unless it keeps it.
-        unlocks: Bool = (),
-        keep: Bool = (),
-        lock: Bits = p.lock_bits(),
-    }
+/// The operation in stage 2.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L2Params)]
+pub(super) struct Step {
+    #[width(p.bank().set_bits())]
+    pub set: Bits,
+    #[width(p.bank().way_bits())]
+    pub way: Bits,
+    #[width(p.bank().tag_bits())]
+    pub tag: Bits,
+    /// State of the line before.
+    pub state: Enum<LineState>,
+    #[flat]
+    #[shape(p.bank())]
+    pub work: bank::Work<Put, Shows, Follows>,
+    /// It writes the message's bytes, not those of the line.
+    pub around: Bool,
+    /// The atomic ends the lock, unless it keeps it.
+    pub unlocks: Bool,
+    pub keep: Bool,
+    #[width(p.lock_bits())]
+    pub lock: Bits,
 }

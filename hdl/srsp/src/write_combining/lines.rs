@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use weft_cache::{Array, ByLane, LineRows, vectors};
 use weft_rtl::prelude::*;
 
-/// The states of an L1's lines, in three bits. Bit 0: every byte is valid; bit 1: some are dirty, or more; bit 2: the L1's own.
+/// The states of an L1's lines, in three bits. Bit 0: every byte is valid; bit 1: some are dirty, or more; bit 2: the L1's own. The first four are those that all L1s have, in this
+/// order; an L1 has more.
 pub(crate) trait LineStates: HwEnum {
     /// Begins the names of the block's assertions.
     const BLOCK: &'static str;
@@ -15,13 +16,13 @@ pub(crate) trait LineStates: HwEnum {
     /// A flash invalidation leaves lines whose bit 2 is set as they are; else it drops every valid line.
     const KEEPS: bool;
     /// Invalid.
-    const I: Self;
+    const I: Self = Self::VARIANTS[0];
     /// Valid, with no byte dirty.
-    const V: Self;
+    const V: Self = Self::VARIANTS[1];
     /// Valid, with dirty bytes.
-    const D: Self;
+    const D: Self = Self::VARIANTS[3];
     /// Dirty bytes alone are valid.
-    const W: Self;
+    const W: Self = Self::VARIANTS[2];
 }
 
 /// The arrays. What a slot changes is called at most once per cycle: [`set_state`](Lines::set_state) or [`flash`](Lines::flash).

@@ -2,6 +2,7 @@
 //!
 //! | part | what it is |
 //! | --- | --- |
+//! | [`rows`] | rows of transition tables |
 //! | [`Shape`] | what fixes sizes and widths |
 //! | [`op`] | what the CU asks, decoded |
 //! | [`Lines`] | states, tags, dirty masks, data and ages of the lines |
@@ -21,6 +22,7 @@ mod lines;
 pub(crate) mod mshrs;
 pub(crate) mod op;
 pub(crate) mod reply;
+pub(crate) mod rows;
 pub(crate) mod shape;
 pub(crate) mod slot;
 pub(crate) mod steps;

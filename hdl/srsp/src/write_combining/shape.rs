@@ -1,6 +1,6 @@
 //! Sizes and widths of a write-combining L1.
 
-use crate::params::{Srsp, srsp_from};
+use crate::params::{Srsp, check, info, srsp_from, within};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
 use weft_cache::Geometry;
 use weft_rtl::prelude::*;
@@ -119,51 +119,6 @@ impl Shape {
             sq: number("sq", 1, 64)?,
         })
     }
-}
-
-/// Refuses the value of a key of a block unless it is `good`: what is wrong with it, and what is legal.
-///
-/// # Errors
-/// It is not.
-pub fn check(
-    block: &str,
-    good: bool,
-    (key, value): (&str, u32),
-    (problem, legal): (&str, &str),
-) -> Result<(), BlockError> {
-    if good {
-        return Ok(());
-    }
-    let (key, value, problem, legal) = (key.into(), value.to_string(), problem.into(), legal.into());
-    Err(BlockError::Illegal { block: block.into(), key, value, problem, legal })
-}
-
-/// Refuses the value of a key of a block outside a range.
-///
-/// # Errors
-/// It lies there.
-pub fn within(block: &str, of: (&str, u32), (lo, hi): (u32, u32)) -> Result<(), BlockError> {
-    check(block, (lo..=hi).contains(&of.1), of, ("it lies outside", &format!("{lo}..{hi}")))
-}
-
-/// The word that stands for a value.
-pub fn word<T: Copy + PartialEq>(words: &[(T, &'static str)], of: T) -> &'static str {
-    words.iter().find(|w| w.0 == of).map_or("", |w| w.1)
-}
-
-/// The value of a key that is given by a word.
-///
-/// # Errors
-/// A word that is not known.
-pub fn value<T: Copy>(words: &[(T, &'static str)], set: &ParamSet, key: &str) -> Result<T, BlockError> {
-    let text = set.text(key);
-    let found = words.iter().find(|w| w.1 == text);
-    found.map(|w| w.0).ok_or_else(|| set.illegal(key, "it is not known"))
-}
-
-/// A parameter of the command line.
-pub fn info(name: &'static str, default: &str, legal: &'static str, about: &'static str) -> ParamInfo {
-    ParamInfo { name, default: default.into(), legal, about }
 }
 
 /// Size, ways and latency on the command line, with their defaults.

@@ -1,9 +1,11 @@
 //! The slot: a cycle's one access to lines and tables, done as a whole or not at all. Here is what it sees and does in every L1; the rest is the L1's own.
 
+use super::drain::Drain;
 use super::fill::Filler;
 use super::lines::{Found, LineStates, Lines};
 use super::op::{Kind, Op};
 use super::reply::{Replies, reply};
+use super::wbt::WriteBacks;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
 
@@ -83,6 +85,23 @@ impl<S: LineStates, O: HwEnum, P: HwEnum, M> Plan<S, O, P, M> {
     /// The row of the operation is carried out, with this action.
     pub fn does(&self, action: O) -> Bool {
         self.goes & self.row.does(action)
+    }
+
+    /// Observes what slots of every L1 do, under names that begin so, of races and of the block. `drains`: the slot is the drain's; `gated`: a request's, but the gate has closed.
+    pub fn observe(
+        &self,
+        (races, block): (&str, &str),
+        (drain, wbt, line): (&Drain, &WriteBacks, Bits),
+        [drains, gated]: [Bool; 2],
+    ) {
+        let pops = self.wb_goes & drains;
+        count(&format!("{block}_wb_flush"), pops & !drain.for_room(), "write-backs of flushes");
+        count(&format!("{block}_wb_pop"), pops & drain.for_room(), "write-backs for room in the sFIFO");
+        let race = |name: &str, cond: Bool, text: &str| cover(&format!("{races}{name}"), cond, text);
+        race("no_frame", self.waits.room, "every way of a set is under way");
+        let text = "a line becomes dirty again while its write-back is under way";
+        race("store_in_wb", self.pushes & wbt.has(line), text);
+        race("gate_in_slot", gated, "the gate closes between the choice of a slot and the slot");
     }
 
     /// Checks for the block that a slot does not push and pop at once.

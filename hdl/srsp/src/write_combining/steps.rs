@@ -2,8 +2,45 @@
 
 use super::drain::Drain;
 use crate::sfifo::Sfifo;
+use std::marker::PhantomData;
 use weft_blocks::common::fifo::Fifo;
 use weft_rtl::prelude::*;
+
+/// The steps, each an `S`, of all programs `P`, one behind the other.
+pub(crate) struct Rom<P, S> {
+    steps: Vec<S>,
+    starts: Vec<usize>,
+    of: PhantomData<P>,
+}
+
+impl<P: HwEnum, S: HwEnum> Rom<P, S> {
+    /// The ROM of programs with these steps.
+    pub fn new(steps_of: impl Fn(P) -> Vec<S>) -> Rom<P, S> {
+        let (mut steps, mut starts) = (Vec::new(), Vec::new());
+        for program in P::VARIANTS {
+            starts.push(steps.len());
+            steps.extend(steps_of(*program));
+        }
+        Rom { steps, starts, of: PhantomData }
+    }
+
+    /// Width of a place.
+    pub fn bits(&self) -> u32 {
+        bits_for(self.steps.len() as u64)
+    }
+
+    /// The first step's place.
+    pub fn start(&self, program: Enum<P>) -> Bits {
+        let at: Vec<Bits> = self.starts.iter().map(|s| lit(*s as u64, self.bits())).collect();
+        select(&at, program.bits())
+    }
+
+    /// The step at a place.
+    pub fn step(&self, pc: Bits) -> Enum<S> {
+        let codes: Vec<Bits> = self.steps.iter().map(|s| enum_lit(*s).bits()).collect();
+        select(&codes, pc).as_enum::<S>()
+    }
+}
 
 /// The operation at work, a job `J`, and its step, an `S`, which is that at `pc` in the list of all programs.
 pub(crate) struct Steps<J: Data, S> {

@@ -1,0 +1,9 @@
+use weft_rtl::prelude::*;
+
+#[derive(Clone, Copy, Bundle)]
+enum Request {
+    Read,
+    Write,
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use weft_rtl::prelude::*;
+
+#[derive(Clone, Copy, Bundle)]
+struct Request(Bool, Bool);
+
+fn main() {}
