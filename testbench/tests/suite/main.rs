@@ -49,6 +49,7 @@ mod l2_hier;
 mod ledger_lists;
 mod plane_bench;
 mod rec_fabric;
+mod source;
 mod synth;
 mod uart_rx;
 mod uart_tx;

@@ -59,7 +59,9 @@ impl Names<'_> {
 
 /// An item stands only in tests.
 fn of_tests(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|a| a.path().is_ident("cfg") && a.parse_args::<syn::Ident>().is_ok_and(|i| i == "test"))
+    attributes
+        .iter()
+        .any(|a| a.path().is_ident("cfg") && a.parse_args::<syn::Ident>().is_ok_and(|i| i == "test"))
 }
 
 impl<'ast> Visit<'ast> for Names<'_> {
@@ -141,7 +143,7 @@ fn circles(root: &Path) -> Vec<Vec<String>> {
 
 #[test]
 fn no_file_imports_another_in_a_circle() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).expect("the workspace");
     let manifest: toml::Table = manifest.parse().expect("TOML");
     let members = manifest["workspace"]["members"].as_array().expect("a list");
