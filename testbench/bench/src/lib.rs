@@ -3,6 +3,7 @@
 //! A crate of its own, which the benches of every family share.
 
 pub mod locks;
+pub mod mail;
 pub mod pages;
 pub mod seeds;
 
@@ -20,7 +21,7 @@ use weft_rtl::prelude::*;
 pub struct Msg(pub BTreeMap<String, Bv>);
 
 impl Msg {
-    /// A message of small numbers.
+    /// A message of small numbers; of fields that stand twice the last one counts.
     pub fn of<T: Data>(shape: &T::Shape, fields: &[(&str, u64)]) -> Msg {
         let leaves = leaves_of::<T>(shape, "");
         let value = |(name, value): &(&str, u64)| {
@@ -303,6 +304,57 @@ impl Bench {
             self.step();
         }
         panic!("nothing comes on {name}");
+    }
+
+    /// Chances of receivers to be ready.
+    ///
+    /// # Panics
+    /// When a channel has no receiver.
+    pub fn chances(&mut self, chances: &[(&str, f64)]) {
+        chances.iter().for_each(|(sink, chance)| self.sink_mut(sink).chance = *chance);
+    }
+
+    /// Nobody holds anything back.
+    pub fn hold_nothing(&mut self) {
+        self.sinks.values_mut().for_each(|sink| sink.chance = 1.0);
+        self.sources.values_mut().for_each(|source| source.chance = 1.0);
+    }
+
+    /// Every receiver and every sender has one of these chances, at random.
+    pub fn shuffle(&mut self, chances: &[f64]) {
+        let rng = &mut self.rng;
+        for sink in self.sinks.values_mut() {
+            sink.chance = chances[rng.random_range(0..chances.len())];
+        }
+        for source in self.sources.values_mut() {
+            source.chance = chances[rng.random_range(0..chances.len())];
+        }
+    }
+
+    /// No sender has anything to send.
+    pub fn has_sent_all(&self) -> bool {
+        self.sources.values().all(|source| source.queue.is_empty())
+    }
+
+    /// Cycles after which none of these channels has received anything.
+    ///
+    /// # Panics
+    /// When one has.
+    pub fn silent(&mut self, cycles: u64, channels: &[&str]) {
+        self.run(cycles);
+        for channel in channels {
+            assert_eq!(self.received(channel), None, "{channel}");
+        }
+    }
+
+    /// Without work nothing changes: after some cycles the engine skips the block.
+    ///
+    /// # Panics
+    /// When it does not.
+    #[track_caller]
+    pub fn falls_asleep(&mut self, cycles: u64) {
+        (0..cycles).for_each(|_| self.sim.step());
+        assert!(self.sim.asleep(), "without work nothing changes");
     }
 
     /// Sum of the counters and covers of this name over all units.

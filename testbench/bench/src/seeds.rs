@@ -44,6 +44,15 @@ pub fn unseen<K>(
     missed.expect("a test has seeds")
 }
 
+/// Names that each of several trials has missed, in order.
+pub fn missed_by_all(trials: impl IntoIterator<Item = Vec<String>>) -> Vec<String> {
+    let both = |mut before: Vec<String>, now: Vec<String>| {
+        before.retain(|name| now.contains(name));
+        before
+    };
+    trials.into_iter().reduce(both).unwrap_or_default()
+}
+
 /// The faults that no seed shows by a panic. Where a fault is shown, sound hardware passes with the same seed.
 ///
 /// # Panics
@@ -98,6 +107,13 @@ mod tests {
         let (ran, left) = run(Work::Needed, 99);
         assert_eq!((ran.len(), left), (9, all(&["rare"])));
         assert_eq!(run(Work::All, 10).0.len(), 9);
+    }
+
+    #[test]
+    fn what_one_trial_has_seen_is_not_missed() {
+        let names = |list: &[&str]| list.iter().map(|name| name.to_string()).collect::<Vec<String>>();
+        let lists = [names(&["a", "b", "c"]), names(&["c", "a"]), names(&["c", "d", "a"])];
+        assert_eq!(missed_by_all(lists), ["a", "c"]);
     }
 
     #[test]

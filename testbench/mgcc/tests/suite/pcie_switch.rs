@@ -1,14 +1,14 @@
 //! `pcie-switch` against its golden model: every message is offered in exactly the cycle that the rules say, whatever the receivers do.
 
+use crate::links::{Covers, any_mask, any_response, bytes, delivers, shuffle};
 use proptest::prelude::*;
 use rand::Rng;
 use rand::rngs::SmallRng;
-use std::collections::BTreeMap;
 use weft_mgcc::msg::TsmOp;
 use weft_mgcc::params::Tsm;
 use weft_mgcc::rdma::pcie::table;
 use weft_mgcc::rdma::{PcieParams, Rdma, RdmaReq, RdmaRsp, pcie_switch};
-use weft_mgcc_bench::bench::{Bench, Msg, random_bits};
+use weft_mgcc_bench::bench::{Bench, Msg};
 use weft_mgcc_bench::golden::pcie::{NETWORKS, Parcel, Pcie};
 use weft_rtl::prelude::*;
 
@@ -19,21 +19,6 @@ fn rdma(gpus: u32) -> Rdma {
 
 fn params(gpus: u32, link_bpc: u32, latency: u32, credits: [u32; 2]) -> PcieParams {
     PcieParams { rdma: rdma(gpus), link_bpc, latency, credits }
-}
-
-/// Bytes of a message by the table of mgcc.md section 10, without coherence.
-fn bytes(m: &Msg, net: usize) -> u64 {
-    match (net, m.get("op")) {
-        (0, 1) if m.wide("mask").limbs()[0] == u64::MAX => 76,
-        (0, 1) => 84,
-        (0, 2) if m.get("amo") == weft_blocks::msg::AmoOp::Cas as u64 => 28,
-        (0, 2) => 20,
-        (0, _) => 12,
-        (_, 0) => 80,
-        (_, 1) if m.get("with_data") == 1 => 76,
-        (_, 1) => 12,
-        _ => 88,
-    }
 }
 
 /// From and to, by network.
@@ -70,12 +55,12 @@ impl Harness {
     fn message(&mut self, net: usize, gpu: u64, near: u64) -> Msg {
         let (p, dst) = (&self.p.rdma, (gpu + near) % self.gpus());
         let rng: &mut SmallRng = &mut self.b.rng;
-        let op = rng.random_range(0..3u64);
         if net == 1 {
-            let with_data = u64::from(op != 1 || rng.random_bool(0.5));
-            return Msg::of::<RdmaRsp>(p, &[("op", op), ("dst", dst), ("with_data", with_data)]);
+            let fields = [&any_response(rng)[..], &[("dst", dst)]].concat();
+            return Msg::of::<RdmaRsp>(p, &fields);
         }
-        let mask = if rng.random_bool(0.5) { Bv::ones(64) } else { random_bits(rng, 64) };
+        let op = rng.random_range(0..3u64);
+        let mask = any_mask(rng);
         let fields = [("op", op), ("src", gpu), ("dst", dst), ("amo", rng.random_range(0..11))];
         Msg::of::<RdmaReq>(p, &fields).with("mask", mask)
     }
@@ -105,22 +90,12 @@ impl Harness {
         for (net, g) in (0..NETWORKS).flat_map(|net| (0..gpus).map(move |g| (net, g))) {
             let [from, to] = PORTS[net];
             // What is offered in a cycle is what the model had at its begin.
-            let offered = self.golden.output(net, g).cloned();
-            let sink = self.b.sink_mut(&format!("{to}{g}"));
-            ready[net][g] = sink.is_ready;
-            let got = sink.got.pop_front();
-            let expected = offered.filter(|_| sink.is_ready);
-            let same = match (&got, &expected) {
-                (None, None) => true,
-                (Some((at, m)), Some(e)) => {
-                    *at == now && e.load.0.iter().all(|(name, value)| &m.0[name] == value)
-                }
-                _ => false,
-            };
-            assert!(same, "cycle {now}, {to}{g}: {got:?} instead of {expected:?}");
-            self.delivered += usize::from(got.is_some());
+            let offered = self.golden.output(net, g).map(|parcel| &parcel.load);
+            let (takes, came) = delivers(&mut self.b, now, &format!("{to}{g}"), offered);
+            ready[net][g] = takes;
+            self.delivered += usize::from(came);
             if let Some(m) = self.b.taken(&format!("{from}{g}")) {
-                let parcel = Parcel { dst: m.get("dst") as usize, bytes: bytes(&m, net), load: m };
+                let parcel = Parcel { dst: m.get("dst") as usize, bytes: bytes(&m, net == 1), load: m };
                 self.golden.offer(net, g, parcel);
             }
         }
@@ -131,10 +106,7 @@ impl Harness {
         let (mut chance, mut crowd) = (1.0, false);
         for cycle in 0..cycles {
             if cycle % 300 == 0 {
-                for sink in self.b.sinks.values_mut() {
-                    sink.chance = [0.02, 1.0, 1.0, 0.5][self.b.rng.random_range(0..4)];
-                }
-                chance = [0.02, 0.3, 1.0][self.b.rng.random_range(0..3)];
+                chance = shuffle(&mut self.b);
                 crowd = self.b.rng.random_bool(0.3);
             }
             self.feed(chance, crowd);
@@ -145,18 +117,15 @@ impl Harness {
 
 #[test]
 fn messages_come_when_the_rules_say() {
-    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+    let mut seen = Covers::default();
     let sets = [params(4, 32, 9, [3, 2]), params(2, 128, 2, [5, 6]), params(8, 4, 5, [1, 2])];
     for (i, p) in sets.iter().enumerate() {
         let mut h = Harness::new(p, i as u64);
         h.run(6_000);
         assert!(h.delivered > 800, "set {i}: {} messages", h.delivered);
-        for probe in h.b.sim.probes().filter(|probe| probe.kind == weft_rtl::ir::ProbeKind::Cover) {
-            *seen.entry(probe.name.to_string()).or_default() += probe.count;
-        }
+        seen.add(&h.b);
     }
-    let missed: Vec<_> = seen.iter().filter(|(_, count)| **count == 0).collect();
-    assert!(missed.is_empty() && seen.len() >= table().rows().len() + 4, "{missed:?} of {}", seen.len());
+    seen.check(table().rows().len() + 4);
 }
 
 proptest! {

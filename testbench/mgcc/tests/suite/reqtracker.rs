@@ -3,68 +3,24 @@
 //! Rows hit: all of `mgcc.reqtracker.*`. Races: an attached read answers before and after its write, a write waits for it, an overflow before and after DRAM's answer, a
 //! promotion by age, a blocked head, a note that is dropped.
 
+use crate::wire::{layout, line_data, small_tsm, wide, work_of};
 use rand::Rng;
 use std::collections::{BTreeMap, VecDeque};
-use weft_blocks::msg::AmoOp;
 use weft_mgcc::choice::{Coherence, Consistency};
 use weft_mgcc::msg::{DramReq, DramRsp, TsmOp, TsuReq, TsuRsp, UmcReq, UmcRsp};
 use weft_mgcc::params::Tsm;
 use weft_mgcc::reqtracker::{TrackerParams, WrspData, reqtracker};
 use weft_mgcc_bench::bench::{Bench, Msg, random_bits};
 use weft_mgcc_bench::golden;
-use weft_mgcc_bench::golden::msg::{Atomic, Data, Op, Work};
+use weft_mgcc_bench::golden::msg::{Data, Op};
 use weft_mgcc_bench::golden::tracker::{State, Tracker};
 use weft_mgcc_bench::golden::tsu::{Grant, Tsu, TsuOp};
 use weft_mgcc_bench::golden::umc::Dram;
 use weft_rtl::bv::Bv;
 
 fn small(consistency: Consistency) -> TrackerParams {
-    let tsm = Tsm {
-        ts: 7,
-        gpus: 4,
-        cus: 2,
-        banks: 2,
-        lanes: 2,
-        eb: 4,
-        addr_bits: 32,
-        l2_mshrs: 16,
-        ..Tsm::default()
-    };
+    let tsm = small_tsm();
     TrackerParams { entries: 9, age_max: 5, ..TrackerParams::published(tsm, consistency) }
-}
-
-fn line_data(bits: &Bv) -> Data {
-    let limbs = bits.limbs();
-    Data::from_words(std::array::from_fn(|i| limbs[i]))
-}
-
-fn data_bits(data: &Data) -> Bv {
-    Bv::from_limbs(&data.words(), 512)
-}
-
-fn amo_op(code: u64) -> AmoOp {
-    use AmoOp::*;
-    [Add, Sub, Inc, Dec, And, Or, Xor, Min, Max, Exch, Cas, Fadd32]
-        .into_iter()
-        .find(|op| *op as u64 == code)
-        .expect("a legal atomic")
-}
-
-/// What a message asks for.
-fn work(m: &Msg) -> Work {
-    let data = m.wide("data");
-    match m.get("op") {
-        0 => Work::Read,
-        1 => Work::Write { mask: m.get("mask"), data: line_data(data) },
-        _ => Work::Atomic(Atomic {
-            op: amo_op(m.get("amo")),
-            signed: m.get("sgn") == 1,
-            word: m.get("word") as u32,
-            wide: m.get("wide") == 1,
-            operand: data.limbs()[0],
-            compare: data.limbs()[1],
-        }),
-    }
 }
 
 /// The registers of the block that tell what happened in a cycle.
@@ -148,8 +104,6 @@ impl Harness {
             b.set("epoch", 0);
         }
         let widths = golden::time::Widths { ts: t.ts, eb: t.eb };
-        let layout =
-            golden::layout::Layout { banks: u64::from(t.banks), lanes: u64::from(t.lanes), il: t.il };
         let tracker = golden::tracker::TrackerParams {
             // An entry whose answer has left may stay for its reads; the model frees it.
             entries: 2 * p.entries as usize,
@@ -158,7 +112,7 @@ impl Harness {
             merge_raw: p.merge_raw,
             coherent,
             wrsp_always: p.wrsp_data == WrspData::Always,
-            layout,
+            layout: layout(t),
             widths,
         };
         let tsu =
@@ -241,7 +195,7 @@ impl Harness {
             line: m.get("line"),
             tag: m.get("tag"),
             ts: m.get("ts"),
-            work: work(m),
+            work: work_of(m),
         }
     }
 
@@ -386,11 +340,11 @@ impl Harness {
             };
             assert_eq!(m.get("id"), id);
             same.iter().for_each(|name| assert_eq!(m.wide(name), sent.wide(name), "{name}"));
-            let (data, old) = self.dram.perform(m.get("line"), &work(&m));
+            let (data, old) = self.dram.perform(m.get("line"), &work_of(&m));
             self.lines.insert(id as u32, (data, old));
             let at = now + self.b.rng.random_range(0..=self.dram_delay);
             let rsp = Msg::of::<DramRsp>(&self.p.tsm, &[("id", id), ("old", old)]);
-            self.dram_back.push((at, rsp.with("data", data_bits(&data))));
+            self.dram_back.push((at, rsp.with("data", wide(&data))));
         }
         if self.coherent() {
             while let Some((_, m)) = self.b.received("tsu_req") {

@@ -1,8 +1,9 @@
 //! `tsm-switch` against a model of its links: every message is offered in exactly the cycle that the rules say, whatever the receivers do.
 
+use crate::links::{Covers, any_mask, any_response, bytes, delivers, shuffle};
 use rand::Rng;
 use rand::rngs::SmallRng;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use weft_mgcc::choice::Coherence;
 use weft_mgcc::msg::{TsmOp, UmcReq, UmcRsp};
 use weft_mgcc::params::Tsm;
@@ -31,27 +32,9 @@ fn sets() -> [SwitchParams; 3] {
     ]
 }
 
-/// Bytes of a message by the table of mgcc.md section 10, for stamps of two bytes.
-fn bytes(m: &Msg, response: bool, coherent: bool) -> u64 {
-    let op = m.get("op");
-    let stamp = u64::from(coherent);
-    if response {
-        let own = match op {
-            0 => 80,
-            1 if m.get("with_data") == 1 => 76,
-            1 => 12,
-            _ => 88,
-        };
-        return own + 4 * stamp;
-    }
-    let own = match op {
-        1 if m.wide("mask").limbs()[0] == u64::MAX => 76,
-        1 => 84,
-        2 if m.get("amo") == weft_blocks::msg::AmoOp::Cas as u64 => 28,
-        2 => 20,
-        _ => 12,
-    };
-    own + 2 * stamp
+/// Bytes of a message with stamps of two bytes, if it has any.
+fn stamped(m: &Msg, response: bool, coherent: bool) -> u64 {
+    bytes(m, response) + u64::from(coherent) * if response { 4 } else { 2 }
 }
 
 /// A GPU's messages of one network.
@@ -132,15 +115,14 @@ impl Network {
 
 fn request(t: &Tsm, rng: &mut SmallRng, gpu: u64, coherent: bool) -> Msg {
     let ops = if coherent { 4 } else { 3 };
-    let mask = if rng.random_bool(0.5) { Bv::ones(64) } else { random_bits(rng, 64) };
+    let mask = any_mask(rng);
     let fields = [("op", rng.random_range(0..ops)), ("src", gpu), ("amo", rng.random_range(0..11))];
     Msg::of::<UmcReq>(t, &fields).with("mask", mask).with("line", random_bits(rng, t.line_bits()))
 }
 
 fn response(t: &Tsm, rng: &mut SmallRng, gpu: u64) -> Msg {
-    let op = rng.random_range(0..3u64);
-    let with_data = u64::from(op != 1 || rng.random_bool(0.5));
-    Msg::of::<UmcRsp>(t, &[("op", op), ("dst", gpu), ("with_data", with_data)])
+    let fields = [&any_response(rng)[..], &[("dst", gpu)]].concat();
+    Msg::of::<UmcRsp>(t, &fields)
 }
 
 struct Harness {
@@ -188,22 +170,12 @@ impl Harness {
             let mut ready = Vec::new();
             for g in 0..n {
                 // What is offered in a cycle is what the model had at its begin.
-                let offered = self.nets[net].lanes[g].output.clone();
-                let sink = self.b.sink_mut(&format!("{to}{g}"));
-                ready.push(sink.is_ready);
-                let got = sink.got.pop_front();
-                let expected = offered.filter(|_| sink.is_ready);
-                let same = match (&got, &expected) {
-                    (None, None) => true,
-                    (Some((at, m)), Some(e)) => {
-                        *at == now && e.0.iter().all(|(name, value)| &m.0[name] == value)
-                    }
-                    _ => false,
-                };
-                assert!(same, "cycle {now}, {to}{g}: {got:?} instead of {expected:?}");
-                delivered += usize::from(got.is_some());
+                let offered = self.nets[net].lanes[g].output.as_ref();
+                let (takes, came) = delivers(&mut self.b, now, &format!("{to}{g}"), offered);
+                ready.push(takes);
+                delivered += usize::from(came);
                 if let Some(m) = self.b.taken(&format!("{from}{g}")) {
-                    let size = bytes(&m, net == 1, self.p.coherent());
+                    let size = stamped(&m, net == 1, self.p.coherent());
                     self.nets[net].lanes[g].input.push_back((m, size));
                 }
             }
@@ -217,10 +189,7 @@ impl Harness {
         let mut chance = 1.0;
         for cycle in 0..cycles {
             if cycle % 400 == 0 {
-                for sink in self.b.sinks.values_mut() {
-                    sink.chance = [0.02, 1.0, 1.0, 0.5][self.b.rng.random_range(0..4)];
-                }
-                chance = [0.02, 0.3, 1.0][self.b.rng.random_range(0..3)];
+                chance = shuffle(&mut self.b);
             }
             self.feed(chance);
             delivered += self.step();
@@ -231,17 +200,14 @@ impl Harness {
 
 #[test]
 fn messages_come_when_the_rules_say() {
-    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+    let mut seen = Covers::default();
     for (i, p) in sets().iter().enumerate() {
         let mut h = Harness::new(p, i as u64);
         let delivered = h.run(8_000);
         assert!(delivered > 800, "set {i}: {delivered} messages");
-        for probe in h.b.sim.probes().filter(|probe| probe.kind == weft_rtl::ir::ProbeKind::Cover) {
-            *seen.entry(probe.name.to_string()).or_default() += probe.count;
-        }
+        seen.add(&h.b);
     }
-    let missed: Vec<_> = seen.iter().filter(|(_, count)| **count == 0).collect();
-    assert!(missed.is_empty() && seen.len() >= table().rows().len() + 4, "{missed:?} of {}", seen.len());
+    seen.check(table().rows().len() + 4);
 }
 
 /// Bytes that the counters show for one message of each kind, the figures of mgcc.md section 10.
@@ -274,14 +240,8 @@ fn bytes_are_the_published_ones() {
 #[test]
 fn a_read_alone_takes_its_time() {
     let p = SwitchParams::published(Tsm { gpus: 4, ..tsm(4) });
-    let mut b = Bench::new(&tsm_switch(&p).expect("legal"), 3);
-    for g in 0..4 {
-        b.source::<UmcReq>(&format!("req{g}"), &p.tsm);
-        b.sink::<UmcReq>(&format!("umc_req{g}"), &p.tsm);
-        b.source::<UmcRsp>(&format!("umc_rsp{g}"), &p.tsm);
-        b.sink::<UmcRsp>(&format!("rsp{g}"), &p.tsm);
-    }
-    b.run(3);
+    let mut b = Harness::new(&p, 3).b;
+    b.run(1);
     b.send("req2", Msg::of::<UmcReq>(&p.tsm, &[("op", TsmOp::Rd as u64), ("src", 2)]));
     let start = b.sim.cycle();
     let (at, _) = b.wait("umc_req2");

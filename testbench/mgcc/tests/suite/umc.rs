@@ -1,9 +1,9 @@
 //! `umc-lane` and `umc`: random GPUs with clocks, a memory that reorders, leases that change, rolls; every grant obeys the rule of logical time (mgcc.md section 3) and
 //! every line is what the writes up to its time have made of it. The published slips of the TSU are noticed.
 
+use crate::wire::{layout, line_data, small_tsm, wide, work_of};
 use rand::Rng;
 use std::collections::BTreeMap;
-use weft_blocks::msg::AmoOp;
 use weft_mgcc::choice::{Coherence, Consistency, Inject};
 use weft_mgcc::msg::{DramReq, DramRsp, Roll, RollAck, TsmOp, UmcReq, UmcRsp};
 use weft_mgcc::params::Tsm;
@@ -11,8 +11,7 @@ use weft_mgcc::reqtracker::{TrackerParams, WrspData};
 use weft_mgcc::tsu::{RdExtend, TsuParams, TsuWts};
 use weft_mgcc::umc::{LaneParams, umc, umc_lane};
 use weft_mgcc_bench::bench::{Bench, Msg, random_bits};
-use weft_mgcc_bench::golden::layout::Layout;
-use weft_mgcc_bench::golden::msg::{Atomic, Data, Work};
+use weft_mgcc_bench::golden::msg::{Data, Work};
 use weft_mgcc_bench::golden::time::Widths;
 use weft_mgcc_bench::golden::umc::Dram;
 use weft_rtl::bv::Bv;
@@ -20,17 +19,7 @@ use weft_rtl::bv::Bv;
 type Time = (u64, u64);
 
 fn small(consistency: Consistency) -> LaneParams {
-    let tsm = Tsm {
-        ts: 7,
-        gpus: 4,
-        cus: 2,
-        banks: 2,
-        lanes: 2,
-        eb: 4,
-        addr_bits: 32,
-        l2_mshrs: 16,
-        ..Tsm::default()
-    };
+    let tsm = small_tsm();
     LaneParams {
         tracker: TrackerParams {
             entries: 8,
@@ -41,39 +30,8 @@ fn small(consistency: Consistency) -> LaneParams {
     }
 }
 
-fn layout(t: &Tsm) -> Layout {
-    Layout { banks: u64::from(t.banks), lanes: u64::from(t.lanes), il: t.il }
-}
-
 fn initial(line: u64) -> Data {
     Data::from_words([line; 8])
-}
-
-fn line_data(bits: &Bv) -> Data {
-    Data::from_words(std::array::from_fn(|i| bits.limbs()[i]))
-}
-
-/// What a message asks for.
-fn work(m: &Msg) -> Work {
-    use AmoOp::*;
-    if m.get("op") == 0 {
-        return Work::Read;
-    }
-    let data = m.wide("data");
-    match m.get("op") {
-        1 => Work::Write { mask: m.get("mask"), data: line_data(data) },
-        _ => Work::Atomic(Atomic {
-            op: [Add, Sub, Inc, Dec, And, Or, Xor, Min, Max, Exch, Cas]
-                .into_iter()
-                .find(|op| *op as u64 == m.get("amo"))
-                .expect("a legal atomic"),
-            signed: m.get("sgn") == 1,
-            word: m.get("word") as u32,
-            wide: m.get("wide") == 1,
-            operand: data.limbs()[0],
-            compare: data.limbs()[1],
-        }),
-    }
 }
 
 /// A transaction that was answered.
@@ -282,14 +240,14 @@ impl Harness {
         let t = &self.p.tracker.tsm;
         let line = m.get("line");
         assert!(!self.whole || layout(t).lane(line) == lane as usize, "a line in another lane");
-        let (data, old) = self.dram.perform(line, &work(m));
+        let (data, old) = self.dram.perform(line, &work_of(m));
         if !self.coherent() {
-            let carries = !matches!(work(m), Work::Write { mask: u64::MAX, .. });
+            let carries = !matches!(work_of(m), Work::Write { mask: u64::MAX, .. });
             self.results.push((line, m.get("op"), carries, data, old));
         }
         let t = &self.p.tracker.tsm;
         let rsp = Msg::of::<DramRsp>(t, &[("id", m.get("id")), ("old", old)]);
-        let rsp = rsp.with("data", Bv::from_limbs(&data.words(), 512));
+        let rsp = rsp.with("data", wide(&data));
         let at = now + self.b.rng.random_range(0..=self.delay);
         self.back.push((at, lane, rsp));
     }
@@ -306,7 +264,7 @@ impl Harness {
         assert_eq!(m.get("with_data") == 1, carries);
         let data = carries.then(|| line_data(m.wide("data")));
         let old = m.get("old");
-        let work = work(&asked);
+        let work = work_of(&asked);
         if self.p.tracker.coherence == Coherence::None {
             let same = |r: &(u64, u64, bool, Data, u64)| {
                 (r.0, r.1, r.2) == (line, m.get("op"), carries)

@@ -1,5 +1,6 @@
 //! `amo`: every operation on a word against the host's arithmetic, at the edges and at random; a line word by word.
 
+use crate::words::{OPS, result};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use weft_engine::{Design, Options, Sim};
@@ -7,58 +8,15 @@ use weft_rtl::prelude::*;
 use weft_spandex::amo::WordAlu;
 use weft_spandex::msg::WordOp;
 
-const OPS: [WordOp; 16] = [
-    WordOp::Read,
-    WordOp::Write,
-    WordOp::Merge,
-    WordOp::Add,
-    WordOp::Sub,
-    WordOp::Inc,
-    WordOp::Dec,
-    WordOp::And,
-    WordOp::Or,
-    WordOp::Xor,
-    WordOp::Min,
-    WordOp::Max,
-    WordOp::SMin,
-    WordOp::SMax,
-    WordOp::Exch,
-    WordOp::Cas,
-];
-
 /// What an operation makes of a word, and whether it writes.
 fn expected(op: WordOp, old: u32, opnd: u32, cmp: u32, bmask: u32) -> (u32, bool) {
-    let bytes = (0..4).filter(|i| bmask >> i & 1 == 1).fold(0u32, |m, i| m | 0xff << (8 * i));
-    let new = match op {
-        WordOp::Read => return (old, false),
-        WordOp::Write | WordOp::Exch => opnd,
-        WordOp::Merge => return ((old & !bytes) | (opnd & bytes), bmask != 0),
-        WordOp::Add => old.wrapping_add(opnd),
-        WordOp::Sub => old.wrapping_sub(opnd),
-        WordOp::Inc => {
-            if old >= opnd {
-                0
-            } else {
-                old + 1
-            }
-        }
-        WordOp::Dec => {
-            if old == 0 || old > opnd {
-                opnd
-            } else {
-                old - 1
-            }
-        }
-        WordOp::And => old & opnd,
-        WordOp::Or => old | opnd,
-        WordOp::Xor => old ^ opnd,
-        WordOp::Min => old.min(opnd),
-        WordOp::Max => old.max(opnd),
-        WordOp::SMin => (old as i32).min(opnd as i32) as u32,
-        WordOp::SMax => (old as i32).max(opnd as i32) as u32,
-        WordOp::Cas => return if old == cmp { (opnd, true) } else { (old, false) },
+    let wrote = match op {
+        WordOp::Read => false,
+        WordOp::Merge => bmask != 0,
+        WordOp::Cas => old == cmp,
+        _ => true,
     };
-    (new, true)
+    (result(op, old, opnd, cmp, u64::from(bmask)), wrote)
 }
 
 fn sim(words: u32) -> Sim {

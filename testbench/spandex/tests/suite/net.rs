@@ -1,6 +1,6 @@
 //! The mesh of Spandex, and the rails between meshes: every message arrives once, where it should, whatever the back-pressure; hops take their time and messages their flits; no virtual network waits for another.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
 use weft_blocks::common::join::{pass_in, pass_out};
@@ -11,6 +11,7 @@ use weft_spandex::net::link::LinkParams;
 use weft_spandex::net::router::BLOCK;
 use weft_spandex::net::{Net, NetParams, Stations};
 use weft_spandex::params::Spandex;
+use weft_spandex_bench::bench::mail::Mail;
 use weft_spandex_bench::bench::{Bench, Msg};
 
 /// Hands messages on between a station's channels and the outside: `x_NAME` for each.
@@ -42,14 +43,9 @@ fn post(name: &str, s: &Spandex, bank: bool) -> Arc<Module> {
 }
 
 struct World {
-    b: Bench,
+    mail: Mail,
     s: Spandex,
     p: NetParams,
-    /// Channel that it should come out of and number, and when it was offered.
-    sent: BTreeMap<(String, u64), u64>,
-    next: u64,
-    /// Cycles that messages have taken, by number.
-    took: BTreeMap<u64, u64>,
 }
 
 /// Four CPU cores, six CUs and four banks on a mesh.
@@ -124,14 +120,13 @@ fn world_of(s: Spandex, p: NetParams, seed: u64) -> World {
         b.source::<Fwd>(&format!("b{bank}_fwd"), &s);
         b.source::<Rsp>(&format!("b{bank}_rsp"), &s);
     }
-    World { b, s, p, sent: BTreeMap::new(), next: 0, took: BTreeMap::new() }
+    World { mail: Mail::new(b, "line"), s, p }
 }
 
 impl World {
     /// Sends a message with so many words of data; its number. `from`, `to` are nodes of the system.
     fn send(&mut self, net: &str, from: u32, to: u32, words: u32) -> u64 {
-        let (devs, number) = (self.s.devs(), self.next);
-        self.next += 1;
+        let (devs, number) = (self.s.devs(), self.mail.next);
         let mask = (1u64 << words) - 1;
         let base = [("line", number), ("mask", mask), ("dst", u64::from(to))];
         let fields = |op: Option<u64>| -> Vec<(&'static str, u64)> {
@@ -162,42 +157,14 @@ impl World {
                 (out, into, msg)
             }
         };
-        self.b.send(&out, msg);
-        self.sent.insert((into, number), self.b.sim.cycle());
-        number
-    }
-
-    fn step(&mut self) {
-        self.b.step();
-        let names: Vec<String> = self.b.sinks.keys().cloned().collect();
-        for name in names {
-            while let Some((cycle, m)) = self.b.received(&name) {
-                let number = m.get("line");
-                let begun = self
-                    .sent
-                    .remove(&(name.clone(), number))
-                    .unwrap_or_else(|| panic!("{number} comes to {name}"));
-                self.took.insert(number, cycle - begun);
-            }
-        }
-    }
-
-    fn drain(&mut self) {
-        self.b.sinks.values_mut().for_each(|sink| sink.chance = 1.0);
-        for _ in 0..20_000 {
-            if self.sent.is_empty() {
-                return;
-            }
-            self.step();
-        }
-        panic!("{} messages never arrive: {:?}", self.sent.len(), self.sent.iter().next());
+        self.mail.post(&out, into, msg)
     }
 
     /// Cycles of one message alone.
     fn alone(&mut self, net: &str, from: u32, to: u32, words: u32) -> u64 {
         let number = self.send(net, from, to, words);
-        self.drain();
-        self.took[&number]
+        self.mail.drain();
+        self.mail.took[&number]
     }
 }
 
@@ -225,7 +192,7 @@ fn everywhere(mut w: World) {
     for round in 0..1_500u64 {
         if round % 100 == 0 {
             let chance = [0.1, 0.5, 1.0][(round / 100 % 3) as usize];
-            w.b.sinks.values_mut().for_each(|sink| sink.chance = chance);
+            w.mail.b.sinks.values_mut().for_each(|sink| sink.chance = chance);
         }
         // A mixture that needs no random numbers of its own: every pair of nodes, every length.
         let pick = |n: u64| {
@@ -239,10 +206,10 @@ fn everywhere(mut w: World) {
             2 => w.send("fwd", pick(2) % nodes, pick(3) % devs, words),
             _ => w.send("rsp", pick(2) % nodes, pick(3) % nodes, words),
         };
-        w.step();
+        w.mail.step();
     }
-    w.drain();
-    assert_eq!(w.took.len(), 1_500);
+    w.mail.drain();
+    assert_eq!(w.mail.took.len(), 1_500);
 }
 
 /// A message takes a router's cycle and `hop` for each hop, whatever its length, beside what is fixed.
@@ -275,14 +242,14 @@ fn the_interface_takes_its_time() {
 fn messages_occupy_links_by_their_flits() {
     let mut w = world(5, 1, 3, 0, 9);
     for (words, flits) in [(0, 1), (1, 2), (4, 2), (5, 3), (16, 5)] {
-        let first = w.next;
+        let first = w.mail.next;
         (0..40).for_each(|_| {
             w.send("req", 8, w.s.devs(), words);
         });
-        let begun = w.b.sim.cycle();
-        w.drain();
-        let cycles = w.b.sim.cycle() - begun;
-        let expected = w.took[&first] + 39 * flits;
+        let begun = w.mail.b.sim.cycle();
+        w.mail.drain();
+        let cycles = w.mail.b.sim.cycle() - begun;
+        let expected = w.mail.took[&first] + 39 * flits;
         assert!(
             cycles.abs_diff(expected) <= 2,
             "{words} words: {cycles} cycles of 40 messages, not {expected}"
@@ -298,12 +265,12 @@ fn networks_share_a_link() {
         w.send("req", 8, w.s.devs(), 16);
         w.send("wb", 8, w.s.devs(), 16);
     });
-    let begun = w.b.sim.cycle();
-    w.drain();
-    let cycles = w.b.sim.cycle() - begun;
+    let begun = w.mail.b.sim.cycle();
+    w.mail.drain();
+    let cycles = w.mail.b.sim.cycle() - begun;
     assert!((400..460).contains(&cycles), "{cycles} cycles for 80 messages of 5 flits");
     for race in ["nets_meet", "link_is_busy"] {
-        assert!(w.b.counted(&format!("spandex.race.router_{race}")) > 0, "{race}");
+        assert!(w.mail.b.counted(&format!("spandex.race.router_{race}")) > 0, "{race}");
     }
 }
 
@@ -319,24 +286,24 @@ fn no_network_waits_for_another() {
             "req" | "wb" => format!("b0_{blocked}"),
             _ => format!("d4_{blocked}"),
         };
-        w.b.sink_mut(&sink).chance = 0.0;
+        w.mail.b.sink_mut(&sink).chance = 0.0;
         (0..60).for_each(|_| {
             w.send(blocked, from, to(blocked), 1);
         });
-        (0..400).for_each(|_| w.step());
-        let stuck = w.sent.len();
+        (0..400).for_each(|_| w.mail.step());
+        let stuck = w.mail.sent.len();
         assert_eq!(stuck, 60, "{blocked} is blocked");
         for other in ["req", "fwd", "wb", "rsp"].into_iter().filter(|net| *net != blocked) {
             (0..20).for_each(|_| {
                 w.send(other, from, to(other), 16);
             });
         }
-        let passed = |w: &World| w.b.counted("spandex.race.router_blocked_is_passed");
+        let passed = |w: &World| w.mail.b.counted("spandex.race.router_blocked_is_passed");
         let before = passed(&w);
-        (0..2_000).for_each(|_| w.step());
-        assert_eq!(w.sent.len(), 60, "the others arrive while {blocked} is blocked");
+        (0..2_000).for_each(|_| w.mail.step());
+        assert_eq!(w.mail.sent.len(), 60, "the others arrive while {blocked} is blocked");
         assert!(passed(&w) > before, "on the links where it waits");
-        w.drain();
+        w.mail.drain();
     }
 }
 
@@ -376,20 +343,20 @@ fn no_network_waits_for_another_across_gpus() {
     for blocked in ["req", "fwd", "wb", "rsp"] {
         let to = |net: &str| if matches!(net, "req" | "wb") { bank } else { device };
         let sink = if to(blocked) == bank { format!("b6_{blocked}") } else { format!("d10_{blocked}") };
-        w.b.sink_mut(&sink).chance = 0.0;
+        w.mail.b.sink_mut(&sink).chance = 0.0;
         (0..100).for_each(|_| {
             w.send(blocked, from, to(blocked), 1);
         });
-        (0..2_000).for_each(|_| w.step());
-        assert_eq!(w.sent.len(), 100, "{blocked} is blocked");
+        (0..2_000).for_each(|_| w.mail.step());
+        assert_eq!(w.mail.sent.len(), 100, "{blocked} is blocked");
         for other in ["req", "fwd", "wb", "rsp"].into_iter().filter(|net| *net != blocked) {
             (0..20).for_each(|_| {
                 w.send(other, from, to(other), 16);
             });
         }
-        (0..4_000).for_each(|_| w.step());
-        assert_eq!(w.sent.len(), 100, "the others arrive while {blocked} is blocked");
-        w.drain();
+        (0..4_000).for_each(|_| w.mail.step());
+        assert_eq!(w.mail.sent.len(), 100, "the others arrive while {blocked} is blocked");
+        w.mail.drain();
     }
 }
 
@@ -397,8 +364,7 @@ fn no_network_waits_for_another_across_gpus() {
 fn a_network_without_traffic_sleeps() {
     let mut w = world(3, 2, 3, 1, 12);
     w.alone("req", 4, 10, 3);
-    (0..60).for_each(|_| w.b.sim.step());
-    assert!(w.b.sim.asleep());
+    w.mail.b.falls_asleep(60);
 }
 
 #[test]

@@ -154,8 +154,7 @@ fn every_message_arrives_once_whole_and_in_order() {
             }
             w.step();
         }
-        w.b.sources.values_mut().for_each(|source| source.chance = 1.0);
-        w.b.sinks.values_mut().for_each(|sink| sink.chance = 1.0);
+        w.b.hold_nothing();
         w.drain();
         assert_eq!((w.counted("msgs"), w.counted("bytes")), (w.next, w.bytes), "{p:?}");
     }
@@ -253,8 +252,7 @@ fn no_network_waits_for_another() {
 fn a_link_without_traffic_sleeps() {
     let mut w = world(NARROW, 6);
     w.alone("rsp", 16);
-    (0..u64::from(2 * NARROW.latency)).for_each(|_| w.b.sim.step());
-    assert!(w.b.sim.asleep());
+    w.b.falls_asleep(u64::from(2 * NARROW.latency));
 }
 
 /// The receiver's rows are messages side by side; both ends become Verilog.

@@ -1,32 +1,16 @@
 //! `tu-flex` alone: what passes, what is asked for again, what goes to a likely owner; a random device and network with every message counted.
 
+use crate::units::{LINE, OWN, PEER, Reads, connect, escalates, is_found, noise, response, the_rest_passes};
+use crate::words::small_spandex;
 use rand::Rng;
-use std::collections::{BTreeMap, VecDeque};
 use weft_bench::{Bench, Msg, pages, random_bits};
 use weft_rtl::bv::Bv;
-use weft_rtl::prelude::*;
-use weft_spandex::msg::{FlexReq, Fwd, FwdOp, GuessedReq, Req, ReqOp, Rsp, RspOp, Wb, WordOp};
+use weft_spandex::msg::{FlexReq, FwdOp, GuessedReq, Req, ReqOp, Rsp, RspOp};
 use weft_spandex::params::Spandex;
 use weft_spandex::tu_flex::{Opred, TuFlexParams, responses, tu_flex};
 
-const OWN: u64 = 2;
-const PEER: u64 = 1;
-const LINE: u64 = 0x1235;
-
 fn params(n_fail: u32, opred: Opred) -> TuFlexParams {
-    let spandex = Spandex {
-        cpus: 2,
-        cus: 2,
-        sharers: 4,
-        addr_bits: 32,
-        line: 32,
-        banks: 2,
-        mshrs: 3,
-        sb: 2,
-        wbb: 2,
-        tbes: 4,
-        ..Spandex::default()
-    };
+    let spandex = Spandex { sharers: 4, sb: 2, ..small_spandex() };
     TuFlexParams { n_fail, opred, entries: 4, ..TuFlexParams::published(spandex) }
 }
 
@@ -39,15 +23,7 @@ fn unit(n_fail: u32, opred: Opred, seed: u64) -> (Bench, Spandex) {
     } else {
         b.source::<FlexReq>("l1_req", &s);
     }
-    ["rsp", "l1_rsp_out"].into_iter().for_each(|n| b.source::<Rsp>(n, &s));
-    b.source::<Wb>("l1_wb", &s);
-    b.source::<Fwd>("fwd", &s);
-    b.sink::<Req>("req", &s);
-    ["l1_rsp", "rsp_out"].into_iter().for_each(|n| b.sink::<Rsp>(n, &s));
-    b.sink::<Wb>("wb", &s);
-    ["fwd_out", "l1_fwd"].into_iter().for_each(|n| b.sink::<Fwd>(n, &s));
-    b.set("own", OWN);
-    b.run(5);
+    connect(&mut b, &s);
     (b, s)
 }
 
@@ -72,36 +48,10 @@ fn plain(s: &Spandex, op: ReqOp, tag: u64, mask: u64) -> Msg {
     Msg(m.0.into_iter().filter_map(|(k, v)| Some((k.strip_prefix("flex_")?.to_string(), v))).collect())
 }
 
-fn response(s: &Spandex, op: RspOp, tag: u64, mask: u64, direct: bool) -> Msg {
-    let fields = [
-        ("op", op as u64),
-        ("line", LINE),
-        ("mask", mask),
-        ("src", PEER),
-        ("tag", tag),
-        ("direct", u64::from(direct)),
-    ];
-    Msg::of::<Rsp>(s, &fields)
-}
-
-/// A message of noise.
-fn noise<T: Data<Shape = Spandex>>(b: &mut Bench, s: &Spandex) -> Msg {
-    let leaves = leaves_of::<T>(s, "");
-    Msg(leaves.into_iter().map(|l| (l.name, random_bits(&mut b.rng, l.width))).collect())
-}
-
 #[test]
 fn everything_else_passes_as_it_is() {
     let (mut b, s) = unit(1, Opred::Off, 1);
-    let wb = noise::<Wb>(&mut b, &s);
-    let out = noise::<Rsp>(&mut b, &s);
-    let fwd = noise::<Fwd>(&mut b, &s);
-    for (from, to, m) in [("l1_wb", "wb", wb), ("l1_rsp_out", "rsp_out", out), ("fwd", "l1_fwd", fwd)] {
-        b.send(from, m.clone());
-        let start = b.sim.cycle();
-        let (cycle, got) = b.wait(to);
-        assert_eq!((got, cycle - start), (m, 1), "{to}");
-    }
+    the_rest_passes(&mut b, &s);
     let ops = [ReqOp::ReqV, ReqOp::ReqS, ReqOp::ReqWt, ReqOp::ReqO, ReqOp::ReqOData, ReqOp::ReqWtData];
     for op in ops {
         let m =
@@ -125,26 +75,7 @@ fn everything_else_passes_as_it_is() {
 fn failed_words_are_asked_for_again_and_serialised_at_last() {
     for n_fail in [1, 2, 7] {
         let (mut b, s) = unit(n_fail, Opred::Off, 2);
-        b.send("l1_req", plain(&s, ReqOp::ReqV, 1, 0x3c));
-        b.wait("req");
-        for fails in 1..=n_fail {
-            b.send("rsp", response(&s, RspOp::NackV, 1, 0x30, false));
-            let m = b.wait("req").1;
-            let op = if fails == n_fail { ReqOp::ReqWtData } else { ReqOp::ReqV };
-            let fields = ["op", "line", "mask", "src", "dst", "tag", "flex"];
-            assert_eq!(fields.map(|f| m.get(f)), [op as u64, LINE, 0x30, OWN, 4 + LINE % 2, 1, 0]);
-            assert!(op == ReqOp::ReqV || m.get("amo") == WordOp::Read as u64);
-        }
-        let data = random_bits(&mut b.rng, 256);
-        b.send("rsp", response(&s, RspOp::RspWtData, 1, 0x30, false).with("data", data.clone()));
-        let m = b.wait("l1_rsp").1;
-        assert_eq!((m.get("op"), m.get("mask"), m.wide("data")), (RspOp::RspV as u64, 0x30, &data));
-        // The next read of this MSHR has not failed yet.
-        b.send("l1_req", plain(&s, ReqOp::ReqV, 1, 0x01));
-        b.wait("req");
-        b.send("rsp", response(&s, RspOp::NackV, 1, 0x01, false));
-        let op = if n_fail == 1 { ReqOp::ReqWtData } else { ReqOp::ReqV };
-        assert_eq!(b.wait("req").1.get("op"), op as u64);
+        escalates(&mut b, &s, n_fail, |mask| plain(&s, ReqOp::ReqV, 1, mask));
     }
 }
 
@@ -248,28 +179,19 @@ fn no_word_is_lost_or_asked_for_twice() {
         let (mut b, s) = unit(n_fail, opred, seed);
         b.sink_mut("req").chance = 0.4;
         b.sink_mut("fwd_out").chance = 0.4;
-        let mut open: BTreeMap<u64, u64> = BTreeMap::new();
-        let (mut asked, mut done, mut sent): (BTreeMap<u64, u64>, u64, u64) = (BTreeMap::new(), 0, 0);
-        let mut network: VecDeque<Msg> = VecDeque::new();
+        let (mut reads, mut sent) = (Reads::default(), 0);
         for _ in 0..20_000 {
-            let tag = b.rng.random_range(0..3);
-            if !open.contains_key(&tag) && b.rng.random_bool(0.2) {
-                let mask = b.rng.random_range(1..256);
-                open.insert(tag, mask);
-                asked.insert(tag, mask);
+            if let Some((tag, mask)) = reads.begins(&mut b.rng) {
                 let op = if tag == 2 { ReqOp::ReqS } else { ReqOp::ReqV };
                 b.send("l1_req", plain(&s, op, tag, mask));
             }
             for channel in ["req", "fwd_out"] {
                 let Some((_, m)) = b.received(channel) else { continue };
-                let (tag, mask, direct) = (m.get("tag"), m.get("mask"), channel == "fwd_out");
-                assert_eq!(mask & !asked[&tag], 0, "words that are not missing");
-                asked.insert(tag, asked[&tag] & !mask);
+                let direct = channel == "fwd_out";
                 sent += u64::from(direct);
                 let op = m.get("op");
                 let (read, owns) = (op == ReqOp::ReqWtData as u64, op == ReqOp::ReqOData as u64);
-                // Answers come word by word.
-                for word in (0..8).filter(|w| mask >> w & 1 == 1) {
+                reads.asks(&m, |word| {
                     let sure = !direct && (read || owns);
                     let fails = !sure && b.rng.random_bool(0.5);
                     let ok = match (read && !direct, owns && !direct) {
@@ -278,29 +200,14 @@ fn no_word_is_lost_or_asked_for_twice() {
                         _ => RspOp::RspV,
                     };
                     let op = if fails { RspOp::NackV } else { ok };
-                    network.push_back(response(&s, op, tag, 1 << word, fails && direct));
-                }
+                    response(&s, op, m.get("tag"), word, fails && direct)
+                });
             }
-            if !network.is_empty() && b.source_mut("rsp").queue.is_empty() && b.rng.random_bool(0.7) {
-                let at = b.rng.random_range(0..network.len());
-                let m = network.remove(at).expect("there");
-                if m.get("op") == RspOp::NackV as u64 {
-                    *asked.get_mut(&m.get("tag")).expect("open") |= m.get("mask");
-                }
-                b.send("rsp", m);
-            }
-            while let Some((_, m)) = b.received("l1_rsp") {
-                assert!([RspOp::RspV as u64, RspOp::RspOData as u64].contains(&m.get("op")));
-                let left = open.get_mut(&m.get("tag")).expect("open");
-                assert_eq!(*left & m.get("mask"), m.get("mask"), "a word is answered twice");
-                *left &= !m.get("mask");
-                if *left == 0 {
-                    open.remove(&m.get("tag"));
-                    done += 1;
-                }
-            }
+            reads.respond(&mut b);
+            reads.answered(&mut b, &[RspOp::RspV, RspOp::RspOData]);
             b.step();
         }
+        let done = reads.done;
         assert!(done > 200 && (sent > 100) == (opred == Opred::Table), "{done} reads, {sent} direct");
         let never = ["pass", "RspWTdata", "RspS", "direct.ReqWT", "retry.READ", "NackV.last"];
         let later = ["NackV.again", "retry.ReqV", "NackV.direct", "direct.ReqV"];
@@ -323,12 +230,7 @@ fn impossible_messages_are_found() {
     ];
     for (name, send) in sends {
         let (mut b, s) = unit(1, Opred::Off, 1);
-        b.send("l1_req", plain(&s, ReqOp::ReqV, 1, 1));
-        b.wait("req");
-        b.send("rsp", send(&s));
-        (0..10).for_each(|_| b.advance());
-        let failure = format!("{:?}", b.sim.failures().first());
-        assert!(failure.contains(name), "{name}: {failure}");
+        is_found(&mut b, plain(&s, ReqOp::ReqV, 1, 1), send(&s), name);
     }
 }
 
@@ -340,8 +242,7 @@ fn an_idle_unit_sleeps() {
         let ask = request(&s, ReqOp::ReqV, 1, 1, None);
         b.send("l1_req", if oracle { ask } else { plain(&s, ReqOp::ReqV, 1, 1) });
         b.wait("req");
-        (0..60).for_each(|_| b.sim.step());
-        assert!(b.sim.asleep());
+        b.falls_asleep(60);
     }
 }
 

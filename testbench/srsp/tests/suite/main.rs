@@ -13,6 +13,8 @@ mod hlrc_fabric;
 mod hlrc_gpu;
 mod hlrc_l1;
 mod hlrc_l2;
+mod l1_bench;
+mod l2_bench;
 mod lock_tbl;
 mod lr_tbl;
 mod mesh;

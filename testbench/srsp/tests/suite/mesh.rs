@@ -71,8 +71,7 @@ impl World {
     }
 
     fn drain(&mut self) {
-        self.b.sinks.values_mut().for_each(|sink| sink.chance = 1.0);
-        self.b.sources.values_mut().for_each(|source| source.chance = 1.0);
+        self.b.hold_nothing();
         for _ in 0..20_000 {
             if self.arrived == self.next {
                 return;

@@ -26,6 +26,40 @@ pub struct Around {
     offered: BTreeMap<&'static str, VecDeque<Packet>>,
 }
 
+/// A block beside the model.
+pub trait Beside {
+    /// Quiet cycles after which all is over.
+    const CALM: u32;
+    /// The bench, and the model.
+    fn parts(&mut self) -> (&mut Bench, &mut Around);
+    /// One cycle of both.
+    fn step(&mut self);
+    /// What stands between block and model is not done.
+    fn owes(&self) -> bool {
+        false
+    }
+
+    /// To the end of all programs.
+    ///
+    /// # Panics
+    /// They do not end, or something is owed then.
+    fn settle(&mut self) {
+        let mut calm = 0;
+        for cycle in 0..150_000u64 {
+            if cycle % 500 == 0 {
+                let (b, around) = self.parts();
+                around.shuffle(b);
+            }
+            self.step();
+            calm = if self.parts().1.quiet() && !self.owes() { calm + 1 } else { 0 };
+            if calm == Self::CALM {
+                return self.parts().1.rest();
+            }
+        }
+        panic!("the programs do not end");
+    }
+}
+
 /// Loads, stores and updates of a few words of these lines; `sums`: no stores, and every update adds one.
 fn program(
     rng: &mut SmallRng,

@@ -1,9 +1,10 @@
 //! `gpu-l2` between GPU L1s of the model and an L3 of the model with CPUs.
 
-use crate::against_model::around::Around;
+use crate::against_model::around::{Around, Beside};
 use crate::against_model::convert::{decode, encode};
 use crate::against_model::gpu;
 use rand::Rng;
+use weft_bench::seeds::missed_faults;
 use weft_hmesi_bench::bench::Bench;
 use weft_hmesi_bench::golden::msg::Packet;
 use weft_hmesi_bench::golden::system::{Block, SystemParams};
@@ -50,6 +51,15 @@ impl World {
         let around = Around::new(model, Block::L2(0), &lines, false, &mut b.rng);
         World { p: p.clone(), b, around }
     }
+}
+
+impl Beside for World {
+    const CALM: u32 = 200;
+
+    fn parts(&mut self) -> (&mut Bench, &mut Around) {
+        (&mut self.b, &mut self.around)
+    }
+
     fn step(&mut self) {
         let (now, s, flex) = (self.b.sim.cycle(), &self.p.s, self.p.flex);
         self.around.step(&mut self.b, |packet| match packet {
@@ -79,21 +89,6 @@ impl World {
                 self.around.sent(now, packet, packet);
             }
         }
-    }
-    /// To the end of all programs.
-    fn run(&mut self) {
-        let mut calm = 0;
-        for cycle in 0..150_000u64 {
-            if cycle % 500 == 0 {
-                self.around.shuffle(&mut self.b);
-            }
-            self.step();
-            calm = if self.around.quiet() { calm + 1 } else { 0 };
-            if calm == 200 {
-                return self.around.rest();
-            }
-        }
-        panic!("the programs do not end");
     }
 }
 
@@ -132,7 +127,7 @@ fn run(seed: u64, fault: GpuL2Fault) {
         fault,
         ..GpuL2Params::published(s)
     };
-    World::new(&p, kinds, seed).run();
+    World::new(&p, kinds, seed).settle();
 }
 
 #[test]
@@ -148,9 +143,6 @@ fn long_a_gpu_l2_bank_sends_what_the_model_may_send() {
 #[test]
 fn faults_of_a_gpu_l2_bank_are_caught() {
     let hidden = [GpuL2Fault::None, GpuL2Fault::KeepOnce];
-    let missed =
-        |fault: GpuL2Fault| (0..24).all(|seed| std::panic::catch_unwind(|| run(seed, fault)).is_ok());
-    let all = GpuL2Fault::WORDS.iter().filter(|fault| !hidden.contains(&fault.0));
-    let missed: Vec<&str> = all.filter(|fault| missed(fault.0)).map(|fault| fault.1).collect();
-    assert_eq!(missed, [""; 0]);
+    let all = GpuL2Fault::WORDS.iter().map(|w| w.0).filter(|fault| !hidden.contains(fault));
+    assert_eq!(missed_faults(0..24, GpuL2Fault::None, all, |fault, seed| run(seed, fault)), []);
 }

@@ -1,8 +1,9 @@
 //! `mesi-llc` below CPU L1s and the GPU L2 of the model.
 
-use crate::against_model::around::Around;
+use crate::against_model::around::{Around, Beside};
 use crate::against_model::convert::{decode, encode, wide, words};
 use rand::Rng;
+use weft_bench::seeds::missed_faults;
 use weft_hmesi_bench::bench::{Bench, Msg};
 use weft_hmesi_bench::golden::msg::Packet;
 use weft_hmesi_bench::golden::system::{Block, Event, SystemParams};
@@ -60,24 +61,6 @@ impl World {
         let around = Around::new(model, Block::L3(0), &lines, false, &mut b.rng);
         World { p: p.clone(), b, around, reads: Vec::new() }
     }
-    fn step(&mut self) {
-        let (now, s) = (self.b.sim.cycle(), &self.p.s);
-        self.around.step(&mut self.b, |packet| {
-            let Packet::Mesi(msg) = packet else { panic!("{packet:?} to the L3") };
-            let (network, msg) = encode(s, msg);
-            (if network == "rsp" { "rsp_in" } else { network }, msg)
-        });
-        while let Some(at) = self.reads.iter().position(|read| read.0 <= now) {
-            let (_, tbe, line) = self.reads.swap_remove(at);
-            let data = self.around.system.memory(line);
-            // The answer names no line, and memory answers are always taken.
-            self.around.see(now, &Event::Memory(line, data));
-            self.b.send("mem_rsp", Msg::of::<MemRsp>(s, &[("tbe", tbe)]).with("data", wide(s, &data)));
-        }
-        self.b.step();
-        self.around.taken(&mut self.b);
-        self.look(now);
-    }
     /// What the bank has sent.
     fn look(&mut self, now: u64) {
         while let Some((_, m)) = self.b.received("mem_req") {
@@ -98,20 +81,36 @@ impl World {
             }
         }
     }
-    /// To the end of all programs.
-    fn run(&mut self) {
-        let mut calm = 0;
-        for cycle in 0..150_000u64 {
-            if cycle % 500 == 0 {
-                self.around.shuffle(&mut self.b);
-            }
-            self.step();
-            calm = if self.around.quiet() && self.reads.is_empty() { calm + 1 } else { 0 };
-            if calm == 100 {
-                return self.around.rest();
-            }
+}
+
+impl Beside for World {
+    const CALM: u32 = 100;
+
+    fn parts(&mut self) -> (&mut Bench, &mut Around) {
+        (&mut self.b, &mut self.around)
+    }
+
+    fn step(&mut self) {
+        let (now, s) = (self.b.sim.cycle(), &self.p.s);
+        self.around.step(&mut self.b, |packet| {
+            let Packet::Mesi(msg) = packet else { panic!("{packet:?} to the L3") };
+            let (network, msg) = encode(s, msg);
+            (if network == "rsp" { "rsp_in" } else { network }, msg)
+        });
+        while let Some(at) = self.reads.iter().position(|read| read.0 <= now) {
+            let (_, tbe, line) = self.reads.swap_remove(at);
+            let data = self.around.system.memory(line);
+            // The answer names no line, and memory answers are always taken.
+            self.around.see(now, &Event::Memory(line, data));
+            self.b.send("mem_rsp", Msg::of::<MemRsp>(s, &[("tbe", tbe)]).with("data", wide(s, &data)));
         }
-        panic!("the programs do not end");
+        self.b.step();
+        self.around.taken(&mut self.b);
+        self.look(now);
+    }
+
+    fn owes(&self) -> bool {
+        !self.reads.is_empty()
     }
 }
 
@@ -129,7 +128,7 @@ fn run(seed: u64, fault: MesiLlcFault) {
     let (line, ways, tbes) =
         ([16, 8, 64][seed as usize % 3], [2, 4][seed as usize % 2], [1, 3][seed as usize / 2 % 2]);
     let p = MesiLlcParams { fault, ..params(cpus, cus, line, ways, tbes) };
-    World::new(&p, kinds, seed).run();
+    World::new(&p, kinds, seed).settle();
 }
 
 #[test]
@@ -143,9 +142,6 @@ fn long_an_l3_bank_sends_what_the_model_may_send() {
 
 #[test]
 fn faults_of_an_l3_bank_are_caught() {
-    let missed =
-        |fault: MesiLlcFault| (0..24).all(|seed| std::panic::catch_unwind(|| run(seed, fault)).is_ok());
-    let all = MesiLlcFault::WORDS.iter().filter(|fault| fault.0 != MesiLlcFault::None);
-    let missed: Vec<&str> = all.filter(|fault| missed(fault.0)).map(|fault| fault.1).collect();
-    assert_eq!(missed, [""; 0]);
+    let all = MesiLlcFault::WORDS.iter().map(|w| w.0).filter(|fault| *fault != MesiLlcFault::None);
+    assert_eq!(missed_faults(0..24, MesiLlcFault::None, all, |fault, seed| run(seed, fault)), []);
 }

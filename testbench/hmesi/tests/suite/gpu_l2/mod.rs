@@ -10,6 +10,7 @@ pub(crate) mod post;
 mod slips;
 mod world;
 
+use weft_bench::seeds::missed_by_all;
 use weft_spandex::hmesi::gpu_l2::GpuL2Params;
 use weft_spandex::llc::RvkoGran;
 use weft_spandex::params::Spandex;
@@ -49,9 +50,7 @@ fn sound(p: &GpuL2Params, kinds: &[Kind], lines: usize, seed: u64, cycles: u64) 
 
 /// Covers that all worlds together must have seen.
 fn all_seen(worlds: &[World], but: &[&str]) {
-    let missed = |w: &World| w.b.uncovered(but);
-    let never = missed(&worlds[0]).into_iter().filter(|name| worlds.iter().all(|w| missed(w).contains(name)));
-    assert_eq!(never.collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(missed_by_all(worlds.iter().map(|w| w.b.uncovered(but))), [""; 0]);
 }
 
 fn least(w: &World, what: &str, count: u64) {

@@ -74,9 +74,7 @@ impl World {
         b.source::<HFwd>("fwd", &s);
         b.source::<HRsp>("rsp", &s);
         b.set("own", OWN as u64);
-        for (sink, chance) in [("req", 0.6), ("wb", 0.3), ("rsp_out", 0.6)] {
-            b.sink_mut(sink).chance = chance;
-        }
+        b.chances(&[("req", 0.6), ("wb", 0.3), ("rsp_out", 0.6)]);
         World {
             b,
             lines: (0x40..0x48).collect(),
@@ -431,7 +429,6 @@ impl World {
                 );
             }
         }
-        (0..40).for_each(|_| self.b.sim.step());
-        assert!(self.b.sim.asleep(), "without work nothing changes");
+        self.b.falls_asleep(40);
     }
 }

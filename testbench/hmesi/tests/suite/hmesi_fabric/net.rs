@@ -1,6 +1,5 @@
 //! The mesh of a hierarchical system: every message of the eight virtual networks arrives once, where it should; none waits for another; flits.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
 use weft_blocks::common::join::{pass_in, pass_out};
@@ -10,6 +9,7 @@ use weft_spandex::hmesi::net::{HNet, HStations, spread};
 use weft_spandex::msg::{Fwd, Req, Rsp, Wb};
 use weft_spandex::net::NetParams;
 use weft_spandex::params::Spandex;
+use weft_spandex_bench::bench::mail::Mail;
 use weft_spandex_bench::bench::{Bench, Msg};
 
 /// Channels of a kind of station: name, direction (true: towards the network), message.
@@ -164,13 +164,9 @@ fn system(columns: u32, rows: u32, hop: u32) -> (Spandex, NetParams, Arc<Module>
 }
 
 struct World {
-    b: Bench,
+    mail: Mail,
     s: Spandex,
     stations: Vec<Station>,
-    /// Sink and number, and when it was offered.
-    sent: BTreeMap<(String, u64), u64>,
-    next: u64,
-    arrived: u64,
 }
 
 impl World {
@@ -188,13 +184,12 @@ impl World {
                 }
             }
         }
-        World { b, s, stations, sent: BTreeMap::new(), next: 0, arrived: 0 }
+        World { mail: Mail::new(b, "line"), s, stations }
     }
 
     /// Sends a message out of a station's channel to another's.
     fn send(&mut self, (from, out): (u32, &str), (to, into): (u32, &str)) {
-        let number = self.next;
-        self.next += 1;
+        let number = self.mail.next;
         let (name, _, channels) = self.stations[from as usize].clone();
         let kind = channels.iter().find(|c| c.0 == out && c.1).expect("a channel").2;
         let op = match kind {
@@ -212,32 +207,8 @@ impl World {
         };
         let fields: Vec<(&str, u64)> = fields.into_iter().filter(|f| has(f.0)).collect();
         let msg = of_kind!(kind, message(&self.s, &fields));
-        self.b.send(&format!("{name}_{out}"), msg);
         let sink = format!("{}_{into}", self.stations[to as usize].0);
-        self.sent.insert((sink, number), self.b.sim.cycle());
-    }
-
-    fn step(&mut self) {
-        self.b.step();
-        let names: Vec<String> = self.b.sinks.keys().cloned().collect();
-        for name in names {
-            while let Some((_, m)) = self.b.received(&name) {
-                let key = (name.clone(), m.get("line"));
-                assert!(self.sent.remove(&key).is_some(), "{} comes to {name}", key.1);
-                self.arrived += 1;
-            }
-        }
-    }
-
-    fn drain(&mut self) {
-        self.b.sinks.values_mut().for_each(|sink| sink.chance = 1.0);
-        for _ in 0..20_000 {
-            if self.sent.is_empty() {
-                return;
-            }
-            self.step();
-        }
-        panic!("{} messages never arrive: {:?}", self.sent.len(), self.sent.iter().next());
+        self.mail.post(&format!("{name}_{out}"), sink, msg);
     }
 }
 
@@ -281,15 +252,15 @@ fn every_message_arrives_once_where_it_should() {
         for round in 0..1_500u64 {
             if round % 100 == 0 {
                 let chance = [0.1, 0.5, 1.0][(round / 100 % 3) as usize];
-                w.b.sinks.values_mut().for_each(|sink| sink.chance = chance);
+                w.mail.b.sinks.values_mut().for_each(|sink| sink.chance = chance);
             }
             let ((from, out), (to, into)) = WAYS[round as usize % WAYS.len()];
             let ends = (pick(&w, from, round), pick(&w, to, round + 7_777));
             w.send((ends.0, out), (ends.1, into));
-            w.step();
+            w.mail.step();
         }
-        w.drain();
-        assert_eq!(w.arrived, 1_500);
+        w.mail.drain();
+        assert_eq!(w.mail.took.len(), 1_500);
     }
 }
 
@@ -314,16 +285,16 @@ fn no_network_waits_for_another() {
         };
         let (to, into) = ways[blocked].1;
         let sink = format!("{}_{into}", w.stations[end(to, false) as usize].0);
-        w.b.sink_mut(&sink).chance = 0.0;
+        w.mail.b.sink_mut(&sink).chance = 0.0;
         (0..60).for_each(|_| send(&mut w, blocked));
-        (0..400).for_each(|_| w.step());
-        assert_eq!(w.sent.len(), 60, "{sink} is blocked");
+        (0..400).for_each(|_| w.mail.step());
+        assert_eq!(w.mail.sent.len(), 60, "{sink} is blocked");
         for other in (0..ways.len()).filter(|other| *other != blocked) {
             (0..20).for_each(|_| send(&mut w, other));
         }
-        (0..4_000).for_each(|_| w.step());
-        assert_eq!(w.sent.len(), 60, "the others arrive while {sink} is blocked");
-        w.drain();
+        (0..4_000).for_each(|_| w.mail.step());
+        assert_eq!(w.mail.sent.len(), 60, "the others arrive while {sink} is blocked");
+        w.mail.drain();
     }
 }
 

@@ -438,13 +438,7 @@ impl World {
     }
 
     fn shuffle(&mut self) {
-        let chances = [0.1, 0.5, 1.0];
-        for sink in self.b.sinks.values_mut() {
-            sink.chance = chances[self.b.rng.random_range(0..3)];
-        }
-        for source in self.b.sources.values_mut() {
-            source.chance = chances[self.b.rng.random_range(0..3)];
-        }
+        self.b.shuffle(&[0.1, 0.5, 1.0]);
         self.delay = [2, 20, 100][self.b.rng.random_range(0..3)];
         self.memory_delay = [0, 40, 200][self.b.rng.random_range(0..3)];
         self.rate = [0.01, 0.1, 0.5][self.b.rng.random_range(0..3)];
@@ -467,15 +461,12 @@ impl World {
 
     /// Nobody waits for anything.
     fn quiet(&self) -> bool {
-        self.post.is_empty()
-            && self.b.sources.values().all(|s| s.queue.is_empty())
-            && self.clients.iter().all(|c| c.tags().is_empty())
+        self.post.is_empty() && self.b.has_sent_all() && self.clients.iter().all(|c| c.tags().is_empty())
     }
 
     /// Lets everything come to its end.
     pub fn drain(&mut self) {
-        self.b.sinks.values_mut().for_each(|sink| sink.chance = 1.0);
-        self.b.sources.values_mut().for_each(|source| source.chance = 1.0);
+        self.b.hold_nothing();
         for c in &mut self.clients {
             (c.hold_fwd, c.hold_rsp) = (false, false);
         }

@@ -5,19 +5,19 @@ mod program;
 
 pub use program::Program;
 
+use crate::wire::{line_data, wide, with_data, work_of};
 use rand::Rng;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use weft_blocks::msg::{AmoOp, CuReq, CuRsp, FenceToken};
+use weft_blocks::msg::{CuReq, CuRsp, FenceToken};
 use weft_mgcc::fabric::{TsmFabricParams, tsm_fabric};
 use weft_mgcc::msg::{DramReq, DramRsp};
 use weft_mgcc::params::Tsm;
 use weft_mgcc::rdma::{RdmaFabricParams, rdma_fabric};
 use weft_mgcc_bench::bench::{Bench, Msg};
-use weft_mgcc_bench::golden::msg::{Atomic, Data, Work};
+use weft_mgcc_bench::golden::msg::{Atomic, Data};
 use weft_mgcc_bench::golden::time::Time;
 use weft_mgcc_bench::golden::umc::Dram;
-use weft_rtl::bv::Bv;
 use weft_rtl::prelude::{HwEnum, Module};
 
 /// What the bench needs to know of a fabric.
@@ -148,33 +148,8 @@ pub struct Answer {
     pub src: u64,
 }
 
-pub const AMOS: [AmoOp; 11] = {
-    use AmoOp::*;
-    [Add, Sub, Inc, Dec, And, Or, Xor, Min, Max, Exch, Cas]
-};
-
 pub fn initial(line: u64) -> Data {
     Data::from_words(std::array::from_fn(|i| (line << 8 | i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
-}
-
-pub fn line_data(bits: &Bv) -> Data {
-    Data::from_words(std::array::from_fn(|i| bits.limbs()[i]))
-}
-
-/// What a DRAM channel is asked.
-fn work(m: &Msg) -> Work {
-    match m.get("op") {
-        0 => Work::Read,
-        1 => Work::Write { mask: m.get("mask"), data: line_data(m.wide("data")) },
-        _ => Work::Atomic(Atomic {
-            op: AMOS[m.get("amo") as usize],
-            signed: m.get("sgn") == 1,
-            word: m.get("word") as u32,
-            wide: m.get("wide") == 1,
-            operand: m.wide("data").limbs()[0],
-            compare: m.wide("data").limbs()[1],
-        }),
-    }
 }
 
 /// Cycles after which something that was asked must have been answered.
@@ -289,11 +264,7 @@ impl<P: Fabric> World<P> {
             CuWork::Kend => 6,
         };
         fields.push(("op", op));
-        let m = Msg::of::<CuReq>(&self.p.tsm().cu(), &fields);
-        match wide {
-            Some(data) => m.with("data", Bv::from_limbs(&data.words(), 512)),
-            None => m,
-        }
+        with_data(Msg::of::<CuReq>(&self.p.tsm().cu(), &fields), wide.as_ref())
     }
 
     /// One cycle.
@@ -338,9 +309,9 @@ impl<P: Fabric> World<P> {
             while let Some((_, m)) = self.b.received(&format!("{channel}_dram_req")) {
                 let line = self.p.line_at(number, m.get("line"));
                 assert_eq!(self.p.channel_of(line), number, "line {line:#x} at another channel");
-                let (data, old) = self.dram.perform(line, &work(&m));
+                let (data, old) = self.dram.perform(line, &work_of(&m));
                 let rsp = Msg::of::<DramRsp>(&t, &[("id", m.get("id")), ("old", old)]);
-                let rsp = rsp.with("data", Bv::from_limbs(&data.words(), 512));
+                let rsp = rsp.with("data", wide(&data));
                 let at = now + self.b.rng.random_range(0..=self.delay);
                 self.back.push((at, format!("{channel}_dram_rsp"), rsp));
             }

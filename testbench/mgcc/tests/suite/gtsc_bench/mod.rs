@@ -1,12 +1,13 @@
 //! What the tests of G-TSC share: messages between the golden models' form and the ports', a memory without timestamps.
 #![allow(dead_code)] // Each test uses a part.
 
+pub use crate::wire::answer_message;
+use crate::wire::{self, AMOS, data_of, kind, op_code, wide, with_data};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, VecDeque};
-use weft_blocks::msg::{AmoOp, CuReq as CuReqMsg};
 use weft_mgcc::gtsc::GtscReq;
-use weft_mgcc::msg::{UmcRsp as UmcRspMsg, UpRsp as UpRspMsg};
+use weft_mgcc::msg::UmcRsp as UmcRspMsg;
 use weft_mgcc::params::Tsm;
 use weft_mgcc_bench::bench::Msg;
 use weft_mgcc_bench::golden::gtsc::Request;
@@ -15,21 +16,6 @@ use weft_mgcc_bench::golden::msg::{Atomic, Data, Op, UmcReq, UmcRsp, UpRsp, Work
 use weft_mgcc_bench::golden::time::Time;
 use weft_rtl::bv::Bv;
 use weft_rtl::value::HwEnum;
-
-/// Atomics that banks carry out.
-pub const AMOS: [AmoOp; 11] = [
-    AmoOp::Add,
-    AmoOp::Sub,
-    AmoOp::Inc,
-    AmoOp::Dec,
-    AmoOp::And,
-    AmoOp::Or,
-    AmoOp::Xor,
-    AmoOp::Min,
-    AmoOp::Max,
-    AmoOp::Exch,
-    AmoOp::Cas,
-];
 
 /// Small widths.
 pub fn widths(ts: u32) -> Tsm {
@@ -46,16 +32,6 @@ pub fn widths(ts: u32) -> Tsm {
         l1_mshrs: 4,
         l2_mshrs: 4,
     }
-}
-
-/// A line's bytes as a value.
-pub fn wide(data: &Data) -> Bv {
-    Bv::from_limbs(&data.words(), 512)
-}
-
-/// The line in a message.
-pub fn data_of(msg: &Msg) -> Data {
-    Data::from_words(std::array::from_fn(|i| msg.wide("data").limbs()[i]))
 }
 
 /// An atomic on a random word.
@@ -76,18 +52,6 @@ pub fn atomic(rng: &mut SmallRng) -> Atomic {
     }
 }
 
-fn op_code(op: Op) -> u64 {
-    match op {
-        Op::Read => 0,
-        Op::Write => 1,
-        Op::Atomic => 2,
-    }
-}
-
-fn kind(code: u64) -> Op {
-    [Op::Read, Op::Write, Op::Atomic][code as usize]
-}
-
 fn work_fields(work: &Work) -> (Vec<(&'static str, u64)>, Option<Bv>) {
     match work {
         Work::Read => (vec![("mask", 0)], None),
@@ -105,19 +69,15 @@ fn work_fields(work: &Work) -> (Vec<(&'static str, u64)>, Option<Bv>) {
     }
 }
 
+/// What a message asks for; bytes that it does not say are zero.
 fn work_of(msg: &Msg) -> Work {
-    let data = data_of(msg);
-    match msg.get("op") {
-        0 => Work::Read,
-        1 => Work::Write { mask: msg.get("mask"), data: data.masked(msg.get("mask")) },
-        _ => Work::Atomic(Atomic {
-            op: AMOS[msg.get("amo") as usize],
-            signed: msg.get("sgn") == 1,
-            word: msg.get("word") as u32,
-            wide: msg.get("wide") == 1,
-            operand: data.words()[0],
-            compare: data.words()[1],
-        }),
+    masked(wire::work_of(msg))
+}
+
+fn masked(work: Work) -> Work {
+    match work {
+        Work::Write { mask, data } => Work::Write { mask, data: data.masked(mask) },
+        other => other,
     }
 }
 
@@ -153,31 +113,7 @@ pub fn request_of(t: &Tsm, msg: &Msg) -> Request {
 
 /// Bytes that a request does not say are zero, as [`request_of`] has them.
 pub fn plain(req: Request) -> Request {
-    let work = match req.work {
-        Work::Write { mask, data } => Work::Write { mask, data: data.masked(mask) },
-        other => other,
-    };
-    Request { work, ..req }
-}
-
-/// An answer of a bank for the port of an L1.
-pub fn answer_message(t: &Tsm, rsp: &UpRsp) -> Msg {
-    let fields = [
-        ("op", op_code(rsp.op)),
-        ("dst", u64::from(rsp.dst)),
-        ("txn", u64::from(rsp.txn)),
-        ("tag", rsp.tag),
-        ("wts", rsp.wts),
-        ("rts", rsp.rts),
-        ("with_data", u64::from(rsp.data.is_some())),
-        ("old", rsp.old),
-        ("from_memory", u64::from(rsp.from_memory)),
-    ];
-    let msg = Msg::of::<UpRspMsg>(t, &fields);
-    match &rsp.data {
-        Some(data) => msg.with("data", wide(data)),
-        None => msg,
-    }
+    Request { work: masked(req.work), ..req }
 }
 
 /// An answer of a bank as the models have it.
@@ -211,49 +147,13 @@ pub fn memory_answer(t: &Tsm, rsp: &UmcRsp) -> Msg {
         ("with_data", u64::from(rsp.data.is_some())),
         ("old", rsp.old),
     ];
-    let msg = Msg::of::<UmcRspMsg>(t, &fields);
-    match &rsp.data {
-        Some(data) => msg.with("data", wide(data)),
-        None => msg,
-    }
+    with_data(Msg::of::<UmcRspMsg>(t, &fields), rsp.data.as_ref())
 }
 
 /// A request of a CU for the port of an L1.
 pub fn cu_message(t: &Tsm, req: &CuReq, release: bool) -> Msg {
-    let mut fields = vec![("id", u64::from(req.id)), ("line", req.line), ("mask", req.mask)];
-    let mut data = None;
-    let op = match req.work {
-        CuWork::Load { sync } => {
-            fields.push(("sync", u64::from(sync)));
-            0
-        }
-        CuWork::Store { data: bytes, want_ack } => {
-            fields.push(("want_ack", u64::from(want_ack)));
-            data = Some(bytes);
-            1
-        }
-        CuWork::Atomic(a) => {
-            let mut bytes = Data::from_words([0x1122_3344_5566_7788; 8]);
-            bytes.set_number(4 * a.word as usize, a.size(), a.operand);
-            data = Some(bytes);
-            fields.extend([("amo", a.op.encoding()), ("sgn", u64::from(a.signed)), ("cmp", a.compare)]);
-            2
-        }
-        CuWork::Fence => 3 + u64::from(release),
-        CuWork::Kbegin(time) => {
-            let mut bytes = Data::default();
-            bytes.set_number(0, 8, time.pack(t.ts));
-            data = Some(bytes);
-            5
-        }
-        CuWork::Kend => 6,
-    };
-    fields.push(("op", op));
-    let msg = Msg::of::<CuReqMsg>(&t.cu(), &fields);
-    match data {
-        Some(data) => msg.with("data", wide(&data)),
-        None => msg,
-    }
+    let beside = if matches!(req.work, CuWork::Atomic(_)) { 0x1122_3344_5566_7788 } else { 0 };
+    wire::cu_message(t, req, u64::from(release), || Data::from_words([beside; 8]))
 }
 
 /// An answer to the CU as the models have it; `kend`: its data is a time.

@@ -1,6 +1,7 @@
 //! L1 and golden L1 side by side over golden banks: one event, then everything that follows from it.
 
 use crate::gtsc_l1::gtsc_bench::{Memory, answer_message, atomic, cu_answer, cu_message, plain, request_of};
+use crate::wire::compare_l1;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
@@ -9,7 +10,6 @@ use weft_mgcc::gtsc::{GtscReq, gtsc_l1};
 use weft_mgcc::l1::L1Params;
 use weft_mgcc::msg::{Roll, RollAck, UpRsp as UpRspMsg};
 use weft_mgcc_bench::bench::{Bench, Msg};
-use weft_mgcc_bench::golden::array::State;
 use weft_mgcc_bench::golden::gtsc::l1::{Action, L1, Params};
 use weft_mgcc_bench::golden::gtsc::l2::{Action as L2Action, L2, Params as L2Params};
 use weft_mgcc_bench::golden::gtsc::{Request, answer_bytes};
@@ -327,38 +327,12 @@ impl Pair {
         assert_eq!(got, cu, "{at}: answers to the CU");
         let clock = self.register("cts");
         assert_eq!(Time::unpack(clock, self.p.tsm.ts), self.model.warpts(), "{at}: warpts");
-        self.compare_arrays(&at);
+        let size = (self.p.sets(), self.p.ways);
+        compare_l1(&self.bench.sim, size, Some(self.p.tsm.ts), self.model.array(), &at);
     }
 
     fn register(&self, name: &str) -> u64 {
         self.bench.sim.peek(name).unwrap_or_else(|| panic!("no register {name}")).low_u64()
-    }
-
-    fn compare_arrays(&self, at: &str) {
-        let set_bits = self.p.sets().trailing_zeros();
-        for (set, way) in (0..self.p.sets()).flat_map(|s| (0..self.p.ways).map(move |w| (s, w))) {
-            let state = |name: &str| self.register(&format!("{name}{way}")) >> set & 1 == 1;
-            let expected = self.model.array().way((set as usize, way as usize));
-            let held = match (state("valid"), state("locked")) {
-                (false, false) => State::Invalid,
-                (true, false) => State::Valid,
-                (false, true) => State::Locked,
-                (true, true) => panic!("{at}: set {set}, way {way}: both valid and locked"),
-            };
-            assert_eq!(held, expected.state, "{at}: set {set}, way {way}");
-            if held == State::Invalid {
-                continue;
-            }
-            let lane = |name: &str| self.bench.sim.peek_mem(name, set, way).expect("an array");
-            let line = lane("tags").low_u64() << set_bits | u64::from(set);
-            assert_eq!(line, expected.line, "{at}: line of set {set}, way {way}");
-            assert_eq!(lane("lines").limbs(), expected.data.words(), "{at}: data of line {line}");
-            if held == State::Valid {
-                let stamps = lane("stamps").low_u64();
-                let (wts, rts) = (stamps & self.p.tsm.ts_max(), stamps >> self.p.tsm.ts);
-                assert_eq!((wts, rts), (expected.wts, expected.rts), "{at}: stamps of line {line}");
-            }
-        }
     }
 
     /// One operation alone; its answer.

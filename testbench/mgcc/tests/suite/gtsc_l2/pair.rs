@@ -3,6 +3,7 @@
 use crate::gtsc_l2::gtsc_bench::{
     Memory, answer_of, atomic, memory_answer, memory_request_of, request_message,
 };
+use crate::wire::layout;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
@@ -13,7 +14,6 @@ use weft_mgcc_bench::bench::{Bench, Msg};
 use weft_mgcc_bench::golden::array::State;
 use weft_mgcc_bench::golden::gtsc::l2::{Action, L2, Params};
 use weft_mgcc_bench::golden::gtsc::{Request, answer_bytes};
-use weft_mgcc_bench::golden::layout::Layout;
 use weft_mgcc_bench::golden::msg::{Data, Op, UmcReq, UpRsp, Work};
 use weft_mgcc_bench::golden::time::{Time, Widths};
 
@@ -62,7 +62,7 @@ impl Pair {
         bench.sink::<Maint>("maint_done", &());
         bench.set("own_gpu", 0);
         bench.set("lease", lease);
-        let layout = Layout { banks: u64::from(t.banks), lanes: u64::from(t.lanes), il: t.il };
+        let layout = layout(t);
         let model = L2::new(Params {
             gpu: 0,
             sets: p.sets() as usize,
@@ -425,7 +425,7 @@ impl Pair {
     /// The other lines of a line's set.
     pub fn same_set(&self, line: u64) -> Vec<u64> {
         let t = &self.p.tsm;
-        let layout = Layout { banks: u64::from(t.banks), lanes: u64::from(t.lanes), il: t.il };
+        let layout = layout(t);
         let set = |line: u64| layout.in_umc(line) % u64::from(self.p.sets());
         self.lines.iter().copied().filter(|other| *other != line && set(*other) == set(line)).collect()
     }

@@ -1,10 +1,10 @@
 //! The memory as the bank sees it: lines with versions, leases, and answers that come late.
 
 use super::ports::{Bytes, Mask};
+use crate::wire::AMOS;
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, VecDeque};
-use weft_blocks::msg::AmoOp;
 use weft_mgcc::l2::L2Params;
 use weft_mgcc_bench::golden::msg::{Atomic, Data};
 
@@ -84,25 +84,11 @@ pub fn merge(line: &Bytes, mask: Mask, data: &Bytes) -> Bytes {
     std::array::from_fn(|i| if mask >> i & 1 == 1 { data[i] } else { line[i] })
 }
 
-const AMO: [AmoOp; 11] = [
-    AmoOp::Add,
-    AmoOp::Sub,
-    AmoOp::Inc,
-    AmoOp::Dec,
-    AmoOp::And,
-    AmoOp::Or,
-    AmoOp::Xor,
-    AmoOp::Min,
-    AmoOp::Max,
-    AmoOp::Exch,
-    AmoOp::Cas,
-];
-
 /// An atomic as the golden models have it; `amo`: operation, signed, word, wide.
 pub fn golden_atomic(data: &Bytes, amo: [u64; 4]) -> Atomic {
     let data = Data(*data);
     Atomic {
-        op: AMO[amo[0] as usize],
+        op: AMOS[amo[0] as usize],
         signed: amo[1] == 1,
         word: amo[2] as u32,
         wide: amo[3] == 1,

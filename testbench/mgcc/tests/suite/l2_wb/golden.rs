@@ -1,6 +1,7 @@
 //! The bank against the golden model, one event at a time: a request or an answer of memory; then everything that follows from it.
 
 use crate::l2_bench::convert;
+use crate::wire::layout;
 
 use crate::l2_wb::l2_bench::{Bench, GPU, Mood, op};
 use convert::{answer, kind, request, sent};
@@ -9,7 +10,6 @@ use rand::{Rng, SeedableRng};
 use weft_mgcc::choice::WrspData;
 use weft_mgcc::l2::L2Params;
 use weft_mgcc_bench::golden::array::State;
-use weft_mgcc_bench::golden::layout::Layout;
 use weft_mgcc_bench::golden::msg::{Data, UmcReq, UmcRsp, UpRsp};
 use weft_mgcc_bench::golden::wb::{WbAction, WbParams, WriteBack};
 
@@ -19,7 +19,7 @@ fn golden(p: &L2Params) -> WriteBack {
         gpu: GPU as u32,
         sets: p.sets() as usize,
         ways: p.ways as usize,
-        layout: Layout { banks: u64::from(t.banks), lanes: u64::from(t.lanes), il: t.il },
+        layout: layout(t),
         mshrs: t.l2_mshrs as usize,
         pool: p.pool as usize,
         wrsp_always: p.wrsp_data == WrspData::Always,

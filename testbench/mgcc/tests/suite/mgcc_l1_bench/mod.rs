@@ -6,6 +6,7 @@ mod memory;
 
 pub use memory::Memory;
 
+use crate::wire::{AMOS, answer_message, compare_l1, cu_message, data_of, layout, work_of};
 use rand::Rng;
 use std::collections::{BTreeMap, VecDeque};
 use weft_blocks::msg::{AmoOp, CuReq as CuReqMsg, CuRsp as CuRspMsg};
@@ -14,13 +15,10 @@ use weft_mgcc::l1::{L1Params, mgcc_l1};
 use weft_mgcc::msg::{Roll, RollAck, UpReq as UpReqMsg, UpRsp as UpRspMsg};
 use weft_mgcc::params::Tsm;
 use weft_mgcc_bench::bench::{Bench, Msg};
-use weft_mgcc_bench::golden::array::State;
 use weft_mgcc_bench::golden::inject::Inject as GoldenInject;
 use weft_mgcc_bench::golden::l1::{CuReq, CuRsp, CuWork, L1, L1Action, L1Params as GoldenParams};
-use weft_mgcc_bench::golden::layout::Layout;
-use weft_mgcc_bench::golden::msg::{Atomic, Data, Op, UpReq, UpRsp, Work};
+use weft_mgcc_bench::golden::msg::{Atomic, Data, UpReq, UpRsp};
 use weft_mgcc_bench::golden::time::{Time, Widths};
-use weft_rtl::bv::Bv;
 use weft_rtl::value::HwEnum;
 
 /// Number of the L1 under test.
@@ -93,7 +91,7 @@ fn golden(p: &L1Params) -> L1 {
         own: OWN as u32,
         sets: p.sets() as usize,
         ways: p.ways as usize,
-        layout: layout(p),
+        layout: layout(&p.tsm),
         widths: widths(p),
         mshrs: p.mshrs() as usize,
         // A refused primary goes back into the model's FIFO, not into the hardware's pool.
@@ -104,10 +102,6 @@ fn golden(p: &L1Params) -> L1 {
         repl_ts: p.repl_ts,
         inject,
     })
-}
-
-fn layout(p: &L1Params) -> Layout {
-    Layout { banks: u64::from(p.tsm.banks), lanes: u64::from(p.tsm.lanes), il: p.tsm.il }
 }
 
 fn widths(p: &L1Params) -> Widths {
@@ -173,7 +167,7 @@ impl Trial {
         let counters: Vec<usize> = EVENTS.iter().map(find).collect();
         Trial {
             golden: golden(p),
-            memory: Memory::new(p.coherent(), p.eager, widths(p), layout(p)),
+            memory: Memory::new(p.coherent(), p.eager, widths(p), layout(&p.tsm)),
             p: p.clone(),
             b,
             traffic,
@@ -218,44 +212,15 @@ impl Trial {
     }
 
     fn cu_message(&mut self, req: &CuReq) -> Msg {
-        let mut fields = vec![("id", u64::from(req.id)), ("line", req.line), ("mask", req.mask)];
-        let mut wide = None;
-        let release = self.b.rng.random_bool(0.5);
-        let op = match req.work {
-            CuWork::Load { sync } => {
-                // Sequential consistency has no LD_SYNC: the mark must not matter.
-                let marked = if self.p.has_sync_loads() { sync } else { release };
-                fields.push(("sync", u64::from(marked)));
-                0
-            }
-            CuWork::Store { data, want_ack } => {
-                fields.push(("want_ack", u64::from(want_ack)));
-                wide = Some(data);
-                1
-            }
-            CuWork::Atomic(a) => {
-                let mut data = Data::from_words(self.b.rng.random());
-                data.set_number(4 * a.word as usize, a.size(), a.operand);
-                wide = Some(data);
-                fields.extend([("amo", a.op.encoding()), ("sgn", u64::from(a.signed)), ("cmp", a.compare)]);
-                2
-            }
-            CuWork::Fence if release => 3,
-            CuWork::Fence => 4,
-            CuWork::Kbegin(time) => {
-                let mut data = Data::from_words(self.b.rng.random());
-                data.set_number(0, 8, time.pack(self.p.tsm.ts));
-                wide = Some(data);
-                5
-            }
-            CuWork::Kend => 6,
+        let rng = &mut self.b.rng;
+        let release = rng.random_bool(0.5);
+        let work = match req.work {
+            // Sequential consistency has no LD_SYNC: the mark must not matter.
+            CuWork::Load { .. } if !self.p.has_sync_loads() => CuWork::Load { sync: release },
+            work => work,
         };
-        fields.push(("op", op));
-        let msg = Msg::of::<CuReqMsg>(&self.p.tsm.cu(), &fields);
-        match wide {
-            Some(data) => msg.with("data", Bv::from_limbs(&data.words(), 512)),
-            None => msg,
-        }
+        let fence = u64::from(!release);
+        cu_message(&self.p.tsm, &CuReq { work, ..*req }, fence, || Data::from_words(rng.random()))
     }
 
     /// A random request.
@@ -332,7 +297,7 @@ impl Trial {
         if self.sent.len() < 2
             && let Some(rsp) = self.memory.deliver(now, &mut self.b.rng)
         {
-            let msg = response_message(&self.p.tsm, &rsp);
+            let msg = answer_message(&self.p.tsm, &rsp);
             self.b.send("dn_rsp", msg);
             self.sent.push_back(rsp);
         }
@@ -483,7 +448,7 @@ impl Trial {
         let expected =
             self.cu.remove(&id).unwrap_or_else(|| panic!("cycle {cycle}: answer to {req:?} too early"));
         let mask = msg.get("mask");
-        let told = Data::from_words(std::array::from_fn(|i| msg.wide("data").limbs()[i]));
+        let told = data_of(msg);
         let begin = matches!(req.work, CuWork::Kbegin(_));
         let kend = req.work == CuWork::Kend;
         let got = CuRsp {
@@ -567,87 +532,13 @@ impl Trial {
 
     /// Every block is the model's: state, line, stamps, data.
     fn compare_arrays(&self, after: &str) {
-        let when = format!("{after} until cycle {}", self.b.sim.cycle());
-        let sim = &self.b.sim;
-        let set_bits = self.p.sets().trailing_zeros();
-        for (set, way) in (0..self.p.sets()).flat_map(|s| (0..self.p.ways).map(move |w| (s, w))) {
-            let state = |name: &str| self.register(&format!("{name}{way}")) >> set & 1 == 1;
-            let expected = self.golden.array().way((set as usize, way as usize));
-            let held = match (state("valid"), state("locked")) {
-                (false, false) => State::Invalid,
-                (true, false) => State::Valid,
-                (false, true) => State::Locked,
-                (true, true) => panic!("set {set}, way {way}: both valid and locked"),
-            };
-            assert_eq!(held, expected.state, "set {set}, way {way} after {when}");
-            if held == State::Invalid {
-                continue;
-            }
-            let lane = |name: &str| sim.peek_mem(name, set, way).expect("an array");
-            let line = lane("tags").low_u64() << set_bits | u64::from(set);
-            assert_eq!(line, expected.line, "line of set {set}, way {way} after {when}");
-            assert_eq!(lane("lines").limbs(), expected.data.words(), "data of line {line} after {when}");
-            if self.p.coherent() && held == State::Valid {
-                let stamps = lane("stamps").low_u64();
-                let (wts, rts) = (stamps & self.p.tsm.ts_max(), stamps >> self.p.tsm.ts);
-                assert_eq!((wts, rts), (expected.wts, expected.rts), "stamps of line {line} after {when}");
-            }
-        }
-    }
-}
-
-const AMOS: [AmoOp; 11] = [
-    AmoOp::Add,
-    AmoOp::Sub,
-    AmoOp::Inc,
-    AmoOp::Dec,
-    AmoOp::And,
-    AmoOp::Or,
-    AmoOp::Xor,
-    AmoOp::Min,
-    AmoOp::Max,
-    AmoOp::Exch,
-    AmoOp::Cas,
-];
-
-fn response_message(tsm: &Tsm, rsp: &UpRsp) -> Msg {
-    let op = match rsp.op {
-        Op::Read => 0,
-        Op::Write => 1,
-        Op::Atomic => 2,
-    };
-    let fields = [
-        ("op", op),
-        ("dst", u64::from(rsp.dst)),
-        ("txn", u64::from(rsp.txn)),
-        ("tag", rsp.tag),
-        ("wts", rsp.wts),
-        ("rts", rsp.rts),
-        ("with_data", u64::from(rsp.data.is_some())),
-        ("old", rsp.old),
-        ("from_memory", u64::from(rsp.from_memory)),
-    ];
-    let msg = Msg::of::<UpRspMsg>(tsm, &fields);
-    match rsp.data {
-        Some(data) => msg.with("data", Bv::from_limbs(&data.words(), 512)),
-        None => msg,
+        let at = format!("{after} until cycle {}", self.b.sim.cycle());
+        let stamps = self.p.coherent().then_some(self.p.tsm.ts);
+        compare_l1(&self.b.sim, (self.p.sets(), self.p.ways), stamps, self.golden.array(), &at);
     }
 }
 
 fn request_of(msg: &Msg) -> UpReq {
-    let data = Data::from_words(std::array::from_fn(|i| msg.wide("data").limbs()[i]));
-    let work = match msg.get("op") {
-        0 => Work::Read,
-        1 => Work::Write { mask: msg.get("mask"), data },
-        _ => Work::Atomic(Atomic {
-            op: AMOS[msg.get("amo") as usize],
-            signed: msg.get("sgn") == 1,
-            word: msg.get("word") as u32,
-            wide: msg.get("wide") == 1,
-            operand: data.words()[0],
-            compare: data.words()[1],
-        }),
-    };
     UpReq {
         src: msg.get("src") as u32,
         txn: msg.get("txn") as u32,
@@ -655,6 +546,6 @@ fn request_of(msg: &Msg) -> UpReq {
         force: msg.get("force") == 1,
         tag: msg.get("tag"),
         ts: (msg.get("ts_v") == 1).then(|| msg.get("ts")),
-        work,
+        work: work_of(msg),
     }
 }

@@ -1,6 +1,7 @@
 //! The bank against the golden model, one event at a time: a request, an answer of memory, or a step of a new epoch; then everything that follows from it.
 
 use crate::l2_bench::convert;
+use crate::wire::layout;
 
 use crate::mgcc_l2::l2_bench::{Bench, GPU, Mood, op};
 use convert::{answer, kind, request, sent};
@@ -11,7 +12,6 @@ use weft_mgcc::l2::L2Params;
 use weft_mgcc_bench::golden::array::State;
 use weft_mgcc_bench::golden::inject;
 use weft_mgcc_bench::golden::l2::{L2, L2Action, L2Params as GoldenParams};
-use weft_mgcc_bench::golden::layout::Layout;
 use weft_mgcc_bench::golden::msg::{Data, UmcReq, UmcRsp, UpRsp};
 use weft_mgcc_bench::golden::time::Widths;
 
@@ -21,7 +21,7 @@ fn golden(p: &L2Params, wrsp_always: bool) -> L2 {
         gpu: GPU as u32,
         sets: p.sets() as usize,
         ways: p.ways as usize,
-        layout: Layout { banks: u64::from(t.banks), lanes: u64::from(t.lanes), il: t.il },
+        layout: layout(t),
         widths: Widths { ts: t.ts, eb: t.eb },
         mshrs: t.l2_mshrs as usize,
         pool: p.pool as usize,

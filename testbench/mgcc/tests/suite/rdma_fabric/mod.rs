@@ -176,8 +176,7 @@ fn all_operations_of_a_line_meet_at_its_home() {
     let p = tiny(2);
     let mut w = Calm::new(&p);
     let line = at(&p, 1, 5);
-    let add =
-        Atomic { op: fabric_bench::AMOS[0], signed: false, word: 2, wide: true, operand: 1, compare: 0 };
+    let add = Atomic { op: crate::wire::AMOS[0], signed: false, word: 2, wide: true, operand: 1, compare: 0 };
     let first = initial(line).number(8, 8);
     for (count, cu) in [0, 3, 1, 2, 0].into_iter().enumerate() {
         let (_, src, data) = w.ask(cu, line, CuWork::Atomic(add));

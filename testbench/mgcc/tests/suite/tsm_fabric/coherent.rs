@@ -1,7 +1,8 @@
 //! Coherent protocols: random programs of waves that share everything; every load shows the latest write of its logical time.
 
-use super::world::{AMOS, Answer, Asked, CuWork, World, initial};
+use super::world::{Answer, Asked, CuWork, World, initial};
 use super::{LINES, tiny};
+use crate::wire::AMOS;
 use rand::Rng;
 use weft_mgcc::choice::Inject;
 use weft_mgcc::fabric::{TsmFabricParams, TsmProtocol, TsuScale};
@@ -69,19 +70,8 @@ impl Program {
         let number = a.cu * WAVES + wave;
         let state = &mut self.waves[number];
         state.open -= 1;
-        let at = (number as u32, seq);
-        match work {
-            CuWork::Load { mask, .. } => self.log.load(at, line, mask, a.time, a.data),
-            CuWork::Store { mask, data, .. } => self.log.store(at, line, mask, a.time, data),
-            CuWork::Atomic(atomic) => {
-                let old = a.data.number(4 * atomic.word as usize, atomic.size());
-                self.log.atomic(at, line, a.time, atomic, old);
-            }
-            _ => {
-                state.fencing = false;
-                self.log.fence(at.0, at.1);
-            }
-        }
+        state.fencing &= !matches!(work, CuWork::Fence { .. });
+        note(&mut self.log, (number as u32, seq), line, work, a);
     }
 
     /// A kernel of so many operations per wave, with the time handed on from the one before.
@@ -105,9 +95,7 @@ impl Program {
                 self.w.b.set("wr_lease", wr);
             }
         }
-        let ends = self.w.ask_all(CuWork::Kend);
-        let times = ends.iter().map(|a| Time::unpack(a.data.words()[0], self.w.p.tsm.ts));
-        times.max().expect("CUs")
+        ended(&mut self.w)
     }
 
     /// Kernels one after the other; what the checker says.
@@ -118,6 +106,26 @@ impl Program {
         }
         self.log.check(initial)
     }
+}
+
+/// What a wave was answered is noted.
+pub(super) fn note(log: &mut LogicalTime, at: (u32, u32), line: u64, work: CuWork, a: &Answer) {
+    match work {
+        CuWork::Load { mask, .. } => log.load(at, line, mask, a.time, a.data),
+        CuWork::Store { mask, data, .. } => log.store(at, line, mask, a.time, data),
+        CuWork::Atomic(atomic) => {
+            let old = a.data.number(4 * atomic.word as usize, atomic.size());
+            log.atomic(at, line, a.time, atomic, old);
+        }
+        _ => log.fence(at.0, at.1),
+    }
+}
+
+/// The latest time at which a kernel has ended on a CU.
+pub(super) fn ended(w: &mut World) -> Time {
+    let ends = w.ask_all(CuWork::Kend);
+    let times = ends.iter().map(|a| Time::unpack(a.data.words()[0], w.p.tsm.ts));
+    times.max().expect("CUs")
 }
 
 /// A load, store or atomic of a random kind.

@@ -1,6 +1,6 @@
 //! One GPU under G-TSC and under MGCC: the same programs, checked in logical time, with the bytes that they cost compared.
 
-use super::coherent::random_work;
+use super::coherent::{ended, note, random_work};
 use super::world::{Answer, Asked, CuWork, World, initial};
 use super::{LINES, tiny};
 use rand::rngs::SmallRng;
@@ -81,24 +81,16 @@ impl Run {
         let number = a.cu * WAVES + wave;
         let state = &mut self.waves[number];
         state.open -= 1;
-        let at = (number as u32, seq);
+        state.fencing &= !matches!(work, CuWork::Fence { .. });
+        note(&mut self.log, (number as u32, seq), line, work, a);
         match work {
-            CuWork::Load { mask, .. } => self.log.load(at, line, mask, a.time, a.data),
-            CuWork::Store { mask, data, .. } => {
-                self.log.store(at, line, mask, a.time, data);
-                self.writes.push((line, a.time, mask, data));
-            }
+            CuWork::Store { mask, data, .. } => self.writes.push((line, a.time, mask, data)),
             CuWork::Atomic(atomic) => {
-                let old = a.data.number(4 * atomic.word as usize, atomic.size());
-                self.log.atomic(at, line, a.time, atomic, old);
                 let mut left = a.data;
                 atomic.perform(&mut left);
                 self.writes.push((line, a.time, atomic.mask(), left));
             }
-            _ => {
-                state.fencing = false;
-                self.log.fence(at.0, at.1);
-            }
+            _ => {}
         }
     }
 
@@ -115,9 +107,7 @@ impl Run {
                 self.answered(&answer);
             }
         }
-        let ends = self.w.ask_all(CuWork::Kend);
-        let times = ends.iter().map(|a| Time::unpack(a.data.words()[0], self.w.p.tsm.ts));
-        times.max().expect("CUs")
+        ended(&mut self.w)
     }
 
     fn run(&mut self, script: &Script) -> Vec<Fault> {

@@ -9,7 +9,7 @@ mod software;
 
 /// What the tests need of the bench.
 mod world {
-    pub use super::fabric_bench::{AMOS, Answer, Asked, CuWork, initial};
+    pub use super::fabric_bench::{Answer, Asked, CuWork, initial};
 
     pub type World = super::fabric_bench::World<super::TsmFabricParams>;
 }

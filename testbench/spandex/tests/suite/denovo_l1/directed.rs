@@ -1,6 +1,8 @@
 //! What random work hardly meets.
 
-use crate::denovo_l1::world::{ACQ, Ask, DATA, LINE, RLX, Shape, World, small};
+use crate::denovo_l1::world::{Shape, World, small};
+use crate::waves::{ACQ, Ask, DATA, RLX};
+use crate::words::LINE;
 use weft_spandex::denovo_l1::{Atomics, Inject};
 use weft_spandex::gpu_l1::SbDrain;
 use weft_spandex::msg::{FwdOp, RspOp, WordOp};
@@ -11,7 +13,7 @@ fn quiet(inject: Inject) -> World {
 
 fn quiet_of(p: Shape) -> World {
     let mut w = World::new(&p, 1);
-    w.slow = 2;
+    w.net.slow = 2;
     w.stop();
     w.run(60);
     w
@@ -28,12 +30,12 @@ const LOAD: Ask = Ask::Load(DATA.start, 0xf);
 fn a_stale_read_installs_nothing() {
     for (inject, seen) in [(Inject::None, 7), (Inject::NoStale, 0)] {
         let mut w = quiet(inject);
-        w.hold = vec![("d0_rsp", RspOp::RspV as u64)];
+        w.net.hold = vec![("d0_rsp", RspOp::RspV as u64)];
         w.asks(0, LOAD);
         w.run(100);
         w.does(1, store(7));
         w.does(0, Ask::Acquire);
-        w.hold.clear();
+        w.net.hold.clear();
         w.run(100);
         assert_eq!(w.last[&(DATA.start * LINE)], 0, "the load came before");
         w.does(0, LOAD);
@@ -75,7 +77,7 @@ fn a_read_brings_nothing_older_than_what_was_stored_here() {
                 w.asks(0, buffered.clone());
                 w.run(100);
             }
-            w.hold = vec![hold];
+            w.net.hold = vec![hold];
             w.asks(0, Ask::Load(DATA.start, asked));
             w.run(100);
             if drain == SbDrain::Eager {
@@ -83,7 +85,7 @@ fn a_read_brings_nothing_older_than_what_was_stored_here() {
             }
             w.does(0, Ask::Release);
             w.does(3, add(1));
-            w.hold.clear();
+            w.net.hold.clear();
             w.run(100);
             w.does(0, LOAD);
             assert_eq!(w.last[&(DATA.start * LINE)], seen, "{inject:?}");
@@ -128,7 +130,7 @@ fn copies_of_read_only_regions_last_for_a_kernel() {
         assert_eq!(w.last[&first], 0, "the copy stays");
         w.does(0, LOAD);
         assert_eq!(w.last[&first], 7, "a load without region reads again");
-        w.does(0, Ask::Kernel);
+        w.does(0, Ask::Begin);
         w.does(0, region(DATA.start + 1));
         assert_eq!(w.last[&second], seen, "{inject:?}");
     }
@@ -138,11 +140,11 @@ fn copies_of_read_only_regions_last_for_a_kernel() {
 #[test]
 fn a_removal_overtakes_ownership() {
     let mut w = quiet(Inject::None);
-    w.hold = vec![("d0_rsp", RspOp::RspO as u64)];
+    w.net.hold = vec![("d0_rsp", RspOp::RspO as u64)];
     w.asks(0, store(3));
     w.run(100);
     w.does(1, store(4));
-    w.hold.clear();
+    w.net.hold.clear();
     w.run(100);
     assert_eq!(w.b.counted("spandex.denovo_l1.ReqO.pending"), 1);
     w.does(0, Ask::Acquire);
@@ -157,13 +159,13 @@ fn a_read_is_not_starved() {
         let mut w = quiet_of(Shape { n_fail, ..small(SbDrain::Eager) });
         let read = FwdOp::ReqV as u64;
         w.does(1, store(1));
-        w.hold = vec![("d1_fwd", read)];
+        w.net.hold = vec![("d1_fwd", read)];
         w.asks(0, LOAD);
         w.run(100);
         for round in 0..n_fail {
             let (taker, held) = [(2, "d2_fwd"), (1, "d1_fwd")][round as usize % 2];
             w.does(taker, store(2 + round as u8));
-            w.hold = if round + 1 < n_fail { vec![(held, read)] } else { vec![] };
+            w.net.hold = if round + 1 < n_fail { vec![(held, read)] } else { vec![] };
             w.run(150);
         }
         assert_eq!(u32::from(w.last[&(DATA.start * LINE)]), 1 + n_fail);
@@ -195,12 +197,10 @@ fn devices_in_which_nothing_can_happen_sleep() {
     let mut w = quiet(Inject::None);
     w.does(0, store(3));
     w.does(1, LOAD);
-    (0..60).for_each(|_| w.b.sim.step());
-    assert!(w.b.sim.asleep());
-    w.hold = vec![("d0_rsp", RspOp::RspV as u64), ("d0_rsp", RspOp::RspO as u64)];
+    w.b.falls_asleep(60);
+    w.net.hold = vec![("d0_rsp", RspOp::RspV as u64), ("d0_rsp", RspOp::RspO as u64)];
     w.asks(0, Ask::Load(DATA.start + 1, 0xf));
     w.asks(0, Ask::Store(DATA.start + 2, 0xf, vec![1; LINE as usize], true));
     w.run(100);
-    (0..60).for_each(|_| w.b.sim.step());
-    assert!(w.b.sim.asleep());
+    w.b.falls_asleep(60);
 }

@@ -1,22 +1,14 @@
 //! The L1 alone, with a CU and a translation unit that are played by hand: every forward meets words of every status, and any mix of them (spandex.md section 5).
 
-use std::collections::BTreeSet;
+use crate::hand::{A, BANK, Forward, Out, TBE, Unit, value};
+use crate::words::{bits, bytes_of, line_at, small_cus, word};
 use weft_bench::{Bench, Msg};
 use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp};
 use weft_rtl::bv::Bv;
 use weft_spandex::denovo_l1::{Atomics, DenovoL1Params, denovo_l1};
 use weft_spandex::gpu_l1::{GpuL1Params, SbDrain};
-use weft_spandex::msg::{Fwd, FwdOp, Req, ReqOp, Rsp, RspOp, Wb, WordOp};
+use weft_spandex::msg::{FwdOp, ReqOp, RspOp, WordOp};
 use weft_spandex::params::Spandex;
-
-pub const OWN: u64 = 1;
-const PEER: u64 = 2;
-const BANK: u64 = 4;
-/// The line; all its neighbours by two lie in its set.
-pub const A: u64 = 0x40;
-/// Transactions of forwards: of the requestor, of the bank.
-const TAG: u64 = 5;
-const TBE: u64 = 3;
 
 pub struct Hand {
     pub b: Bench,
@@ -25,72 +17,22 @@ pub struct Hand {
 }
 
 pub fn small(atomics: Atomics) -> DenovoL1Params {
-    let spandex = Spandex {
-        cpus: 0,
-        cus: 4,
-        sharers: 0,
-        addr_bits: 32,
-        line: 32,
-        banks: 1,
-        mshrs: 4,
-        sb: 4,
-        wbb: 2,
-        tbes: 4,
-        ..Spandex::default()
-    };
+    let spandex = Spandex { mshrs: 4, sb: 4, ..small_cus() };
     let plain = GpuL1Params::published(spandex.clone());
     let l1 = GpuL1Params { size: 128, ways: 2, targets: 2, releases: 2, sb_drain: SbDrain::Eager, ..plain };
     DenovoL1Params { l1, atomics, ..DenovoL1Params::published(spandex) }
 }
 
-pub fn line_of(words: &[(u64, u32)]) -> Bv {
-    let mut all = [0u32; 8];
-    words.iter().for_each(|(at, value)| all[*at as usize] = *value);
-    let limbs: Vec<u64> = all.chunks(2).map(|c| u64::from(c[0]) | u64::from(c[1]) << 32).collect();
-    Bv::from_limbs(&limbs, 256)
-}
+impl Unit for Hand {
+    const PAUSE: u64 = 40;
 
-fn bits(mask: u64) -> impl Iterator<Item = u64> {
-    (0..8).filter(move |w| mask >> w & 1 == 1)
-}
+    fn parts(&mut self) -> (&mut Bench, &Spandex) {
+        (&mut self.b, &self.s)
+    }
 
-fn bytes(words: u64) -> u64 {
-    bits(words).map(|w| 0xf << (4 * w)).sum()
-}
-
-pub fn word(data: &Bv, at: u64) -> u32 {
-    data.slice(32 * at as u32, 32).low_u64() as u32
-}
-
-/// An answer to a forward, as far as it means something.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Out {
-    op: u64,
-    mask: u64,
-    dst: u64,
-    tag: u64,
-    /// `nodata` of RspRvkO, `direct` of a Nack.
-    mark: u64,
-    data: Vec<u32>,
-}
-
-impl Out {
-    fn of(m: &Msg) -> Out {
-        let op = m.get("op");
-        let is = |ops: &[RspOp]| ops.iter().any(|o| *o as u64 == op);
-        let revoked = is(&[RspOp::RspRvkO]);
-        let mark = if revoked { "nodata" } else { "direct" };
-        let mark = if revoked || is(&[RspOp::NackV, RspOp::NackWt]) { m.get(mark) } else { 0 };
-        let with_data = is(&[RspOp::RspV, RspOp::RspS, RspOp::RspOData]) || revoked && mark == 0;
-        assert!(!revoked || m.get("kept_s") == 0, "DeNovo does not share");
-        assert!(
-            !(revoked || is(&[RspOp::RspOData])) || m.get("dirty") == 1,
-            "owned words are newer than memory"
-        );
-        assert!(!is(&[RspOp::RspV]) || m.get("extra") == 0, "extras that nobody wants");
-        assert_eq!([m.get("line"), m.get("src")], [A, OWN]);
-        let data = bits(m.get("mask")).filter(|_| with_data).map(|w| word(m.wide("data"), w)).collect();
-        Out { op, mask: m.get("mask"), dst: m.get("dst"), tag: m.get("tag"), mark, data }
+    fn judge(m: &Msg) {
+        assert!(m.get("op") != RspOp::RspV as u64 || m.get("extra") == 0, "extras that nobody wants");
+        assert_eq!(m.get("line"), A);
     }
 }
 
@@ -100,23 +42,14 @@ impl Hand {
         let mut b = Bench::new(&denovo_l1(p).expect("legal"), 1);
         b.source::<CuReq>("cu_req", &s.cu());
         b.sink::<CuRsp>("cu_rsp", &s.cu());
-        b.sink::<Req>("l1_req", &s);
-        b.sink::<Wb>("l1_wb", &s);
-        b.sink::<Rsp>("l1_rsp_out", &s);
-        b.source::<Fwd>("l1_fwd", &s);
-        b.source::<Rsp>("l1_rsp", &s);
-        b.set("own", OWN);
+        Hand::connect(&mut b, &s);
         b.run(8);
         Hand { b, s, next: 0 }
     }
 
     /// Whatever was under way is forgotten.
     fn reset(&mut self) {
-        self.b.reset();
-        self.b.run(8);
-        for channel in ["l1_req", "l1_wb", "l1_rsp_out", "cu_rsp"] {
-            while self.b.received(channel).is_some() {}
-        }
+        self.anew(8);
     }
 
     pub fn cu(&mut self, op: CuOp, line: u64, words: u64, fields: &[(&str, u64)], data: &Bv) -> u64 {
@@ -131,94 +64,36 @@ impl Hand {
             ("want_ack", 0),
             ("sgn", 0),
         ];
-        let given: BTreeSet<&str> = fields.iter().map(|f| f.0).collect();
-        let base = base.into_iter().filter(|f| !given.contains(f.0));
-        let here = [("line", line), ("mask", bytes(words)), ("amo", AmoOp::Add as u64), ("region", 0)];
-        let all: Vec<(&str, u64)> = base.chain(here).chain(fields.iter().copied()).collect();
+        let here = [("line", line), ("mask", bytes_of(words)), ("amo", AmoOp::Add as u64), ("region", 0)];
+        let all = [&base[..], &here, fields].concat();
         self.b.send("cu_req", Msg::of::<CuReq>(&self.s.cu(), &all).with("data", data.clone()));
         id
     }
 
     pub fn load(&mut self, line: u64, words: u64) -> u64 {
-        self.cu(CuOp::Ld, line, words, &[], &line_of(&[]))
+        self.cu(CuOp::Ld, line, words, &[], &line_at([]))
     }
 
     pub fn store(&mut self, line: u64, words: u64, value: impl Fn(u64) -> u32) {
-        let data: Vec<(u64, u32)> = bits(words).map(|w| (w, value(w))).collect();
-        self.cu(CuOp::St, line, words, &[], &line_of(&data));
+        let data = bits(words).map(|w| (w, value(w)));
+        self.cu(CuOp::St, line, words, &[], &line_at(data));
     }
 
     /// Adds `n` to words, with an order.
     pub fn add(&mut self, line: u64, words: u64, n: u32, sem: u64) -> u64 {
-        let data: Vec<(u64, u32)> = bits(words).map(|w| (w, n)).collect();
+        let data = bits(words).map(|w| (w, n));
         self.cu(
             CuOp::Amo,
             line,
             words,
             &[("class", 1), ("sync", u64::from(sem != 0)), ("sem", sem)],
-            &line_of(&data),
+            &line_at(data),
         )
     }
 
-    /// The L1 asks for words; its transaction.
-    pub fn asked(&mut self, op: ReqOp, line: u64, words: u64) -> u64 {
-        let (_, m) = self.b.wait("l1_req");
-        assert_eq!(
-            ["op", "line", "mask", "src", "dst"].map(|f| m.get(f)),
-            [op as u64, line, words, OWN, BANK]
-        );
-        m.get("tag")
-    }
-
-    pub fn give(
-        &mut self,
-        op: RspOp,
-        line: u64,
-        (words, extra): (u64, u64),
-        tag: u64,
-        value: impl Fn(u64) -> u32,
-    ) {
-        let fields = [
-            ("op", op as u64),
-            ("line", line),
-            ("mask", words),
-            ("extra", extra),
-            ("tag", tag),
-            ("src", BANK),
-        ];
-        let data: Vec<(u64, u32)> = (0..8).map(|w| (w, value(w))).collect();
-        self.b.send("l1_rsp", Msg::of::<Rsp>(&self.s, &fields).with("data", line_of(&data)));
-    }
-
-    /// A forward; `own` of ReqS and RvkO.
+    /// A forward for words of the line; `own` of ReqS and RvkO.
     pub fn fwd(&mut self, op: FwdOp, mask: u64, own: u64, (for_wt, direct): (bool, bool)) {
-        let fields = [
-            ("op", op as u64),
-            ("line", A),
-            ("mask", mask),
-            ("own", own),
-            ("src", BANK),
-            ("dst", OWN),
-            ("req", PEER),
-            ("tag", TAG),
-            ("tbe", TBE),
-            ("flex", 0),
-            ("for_wt", u64::from(for_wt)),
-            ("direct", u64::from(direct)),
-        ];
-        let data: Vec<(u64, u32)> = (0..8).map(|w| (w, 0x900 + w as u32)).collect();
-        self.b.send("l1_fwd", Msg::of::<Fwd>(&self.s, &fields).with("data", line_of(&data)));
-    }
-
-    /// Answers so far, once nothing moves any more.
-    fn answers(&mut self) -> Vec<Out> {
-        self.b.run(40);
-        let mut all = Vec::new();
-        while let Some((_, m)) = self.b.received("l1_rsp_out") {
-            all.push(Out::of(&m));
-        }
-        all.sort();
-        all
+        self.forward(op, A, (mask, own), (for_wt, direct, false));
     }
 
     /// The CU is answered; words of the answer.
@@ -244,9 +119,7 @@ impl Hand {
             self.give(RspOp::RspV, other, (1, 0), tag, |_| 0);
             self.answered(id);
         }
-        let (_, m) = self.b.wait("l1_wb");
-        assert_eq!(["line", "mask", "src", "dst", "dirty"].map(|f| m.get(f)), [line, words, OWN, BANK, 1]);
-        m.get("tag")
+        self.written_back(line, words).0
     }
 }
 
@@ -273,11 +146,6 @@ fn words_of(status: Status) -> u64 {
 
 const ALL: [Status; 5] = [Status::O, Status::Po, Status::Pd, Status::Wb, Status::Other];
 
-/// What a word holds once its operation is done.
-fn value(w: u64) -> u32 {
-    0x100 + w as u32
-}
-
 /// Transactions of a line whose words have every status.
 struct Mixed {
     po: u64,
@@ -299,78 +167,45 @@ fn mixed(h: &mut Hand) -> Mixed {
     Mixed { po, pd, wb, atomic }
 }
 
-/// A forward of the test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Forward {
-    op: FwdOp,
-    for_wt: bool,
-    direct: bool,
-    /// RspWB, which says that the forward crosses, comes before it.
-    late: bool,
-}
-
-impl Forward {
-    fn removes(self) -> bool {
-        !matches!(self.op, FwdOp::ReqV | FwdOp::ReqWt)
-    }
-
-    /// Answers at once, and those after the own operation, to words of a status; `wanted`: of ReqS.
-    fn expected(self, status: Status, wanted: u64) -> (Vec<Out>, Vec<Out>) {
-        let words = words_of(status);
-        let out = |op: RspOp, mask: u64, mark: u64, data: bool| {
-            let to_bank = op == RspOp::RspRvkO;
-            let (dst, tag) = if to_bank { (BANK, TBE) } else { (PEER, TAG) };
-            let data = bits(mask).filter(|_| data).map(value).collect();
-            Out { op: op as u64, mask, dst, tag, mark, data }
-        };
-        let one = |op: RspOp, data: bool| vec![out(op, words, 0, data)];
-        let nack = |op: RspOp| vec![out(op, words, u64::from(self.direct), false)];
-        let each = |op: RspOp| -> Vec<Out> { bits(words).map(|w| out(op, 1 << w, 0, true)).collect() };
-        let now = |answers: Vec<Out>| (answers, vec![]);
-        let later = |answers: Vec<Out>| (vec![], answers);
-        let share = |words: u64, nodata: bool| {
-            let to_req = (words & wanted != 0).then(|| out(RspOp::RspS, words & wanted, 0, true));
-            let to_bank = out(RspOp::RspRvkO, words, u64::from(nodata), !nodata);
-            to_req.into_iter().chain([to_bank]).collect::<Vec<Out>>()
-        };
-        use Status::*;
-        match (self.op, status) {
-            (FwdOp::ReqV, O) => now(one(RspOp::RspV, true)),
-            (FwdOp::ReqV, Po | Wb) if !self.direct => now(one(RspOp::RspV, true)),
-            (FwdOp::ReqV, Pd) if !self.direct => later(one(RspOp::RspV, true)),
-            (FwdOp::ReqV, _) => now(nack(RspOp::NackV)),
-            (FwdOp::ReqWt, O) => now(one(RspOp::RspWt, false)),
-            (FwdOp::ReqWt, _) => now(nack(RspOp::NackWt)),
-            (FwdOp::ReqO, _) => now(one(if self.for_wt { RspOp::RspWt } else { RspOp::RspO }, false)),
-            (FwdOp::ReqOData, Pd) => later(each(RspOp::RspOData)),
-            (FwdOp::ReqOData, _) => now(one(RspOp::RspOData, true)),
-            (FwdOp::RvkO, Pd) => later(each(RspOp::RspRvkO)),
-            (FwdOp::RvkO, Wb) => now(vec![out(RspOp::RspRvkO, words, 1, false)]),
-            (FwdOp::RvkO, _) => now(one(RspOp::RspRvkO, true)),
-            (FwdOp::ReqS, Pd) => later(bits(words).flat_map(|w| share(1 << w, false)).collect()),
-            (FwdOp::ReqS, _) => now(share(words, status == Wb)),
-            (FwdOp::Inv, _) => unreachable!("it names no words"),
-        }
+/// Answers to a forward at once, and those after the own operation, to words of a status; `wanted`: of ReqS.
+fn expected(f: Forward, status: Status, wanted: u64) -> (Vec<Out>, Vec<Out>) {
+    let words = words_of(status);
+    let each = |op: RspOp| -> Vec<Out> { bits(words).map(|w| f.out(op, 1 << w, 0, true)).collect() };
+    let now = |answers: Vec<Out>| (answers, vec![]);
+    let later = |answers: Vec<Out>| (vec![], answers);
+    use Status::*;
+    match (f.op, status) {
+        (FwdOp::ReqV, O) => now(f.one(RspOp::RspV, words, true)),
+        (FwdOp::ReqV, Po | Wb) if !f.direct => now(f.one(RspOp::RspV, words, true)),
+        (FwdOp::ReqV, Pd) if !f.direct => later(f.one(RspOp::RspV, words, true)),
+        (FwdOp::ReqV, _) => now(f.nack(RspOp::NackV, words)),
+        (FwdOp::ReqWt, O) => now(f.one(RspOp::RspWt, words, false)),
+        (FwdOp::ReqWt, _) => now(f.nack(RspOp::NackWt, words)),
+        (FwdOp::ReqO, _) => now(f.one(if f.for_wt { RspOp::RspWt } else { RspOp::RspO }, words, false)),
+        (FwdOp::ReqOData, Pd) => later(each(RspOp::RspOData)),
+        (FwdOp::ReqOData, _) => now(f.one(RspOp::RspOData, words, true)),
+        (FwdOp::RvkO, Pd) => later(each(RspOp::RspRvkO)),
+        (FwdOp::RvkO, Wb) => now(vec![f.out(RspOp::RspRvkO, words, 1, false)]),
+        (FwdOp::RvkO, _) => now(f.one(RspOp::RspRvkO, words, true)),
+        (FwdOp::ReqS, Pd) => later(bits(words).flat_map(|w| f.share(1 << w, wanted, false)).collect()),
+        (FwdOp::ReqS, _) => now(f.share(words, wanted, status == Wb)),
+        (FwdOp::Inv, _) => unreachable!("it names no words"),
     }
 }
 
 /// One forward at words of some statuses in one message, until everything under way is done: the answers, and who owns what afterwards.
 fn meets(h: &mut Hand, f: Forward, some: &[Status]) {
     let t = mixed(h);
-    let mask = |of: &[Status]| of.iter().map(|s| words_of(*s)).sum::<u64>();
     let hit = |s: Status| if some.contains(&s) && f.removes() { words_of(s) } else { 0 };
     if f.late {
         h.give(RspOp::RspWb, A, (0, hit(Status::Wb)), t.wb, |_| 0);
         h.b.run(6);
     }
-    let all = mask(some);
-    // The owner of a revoked line loses words that the requestor does not want.
-    let wanted = if f.op == FwdOp::ReqS { all & !0b10_0010 } else { all };
-    let own = if matches!(f.op, FwdOp::ReqS | FwdOp::RvkO) { all } else { 0 };
+    let (wanted, own) = f.words(some.iter().map(|s| words_of(*s)).sum());
     h.fwd(f.op, if f.op == FwdOp::RvkO { 0 } else { wanted }, own, (f.for_wt, f.direct));
     let (mut now, mut later): (Vec<Out>, Vec<Out>) = (vec![], vec![]);
     for status in some {
-        let (a, b) = f.expected(*status, wanted);
+        let (a, b) = expected(f, *status, wanted);
         now.extend(a);
         later.extend(b);
     }
@@ -421,21 +256,7 @@ fn meets(h: &mut Hand, f: Forward, some: &[Status]) {
 #[test]
 fn forwards_meet_words_of_every_mix() {
     let mut h = Hand::new(&small(Atomics::Own));
-    let plain = Forward { op: FwdOp::ReqV, for_wt: false, direct: false, late: false };
-    let mut all = vec![plain, Forward { direct: true, ..plain }, Forward { op: FwdOp::ReqWt, ..plain }];
-    for op in [FwdOp::ReqO, FwdOp::ReqOData, FwdOp::RvkO, FwdOp::ReqS] {
-        let f = Forward { op, ..plain };
-        all.extend([f, Forward { late: true, ..f }]);
-    }
-    all.push(Forward { op: FwdOp::ReqO, for_wt: true, ..plain });
-    for f in all {
-        let statuses = if f.removes() { &ALL[..4] } else { &ALL[..] };
-        for some in 1..1u32 << statuses.len() {
-            let some: Vec<Status> =
-                statuses.iter().enumerate().filter(|(i, _)| some >> i & 1 == 1).map(|(_, s)| *s).collect();
-            meets(&mut h, f, &some);
-        }
-    }
+    Forward::every_mix(&ALL, |f, some| meets(&mut h, f, some));
     h.fwd(FwdOp::Inv, 0, 0, (false, false));
     let acks = h.answers();
     assert_eq!((acks.len(), acks[0].op, acks[0].dst, acks[0].tag), (1, RspOp::Ack as u64, BANK, TBE));
@@ -477,7 +298,7 @@ fn one_read_is_delayed_the_next_refused() {
 #[test]
 fn a_downgrade_is_answered_twice_whatever_comes_between() {
     let mut h = Hand::new(&small(Atomics::Own));
-    let share = Forward { op: FwdOp::ReqS, for_wt: false, direct: false, late: false };
+    let share = Forward::plain(FwdOp::ReqS);
     for (first, slow) in [(Status::O, 0), (Status::Po, 0), (Status::O, 3), (Status::Po, 3)] {
         for gap in 0..12 {
             let t = mixed(&mut h);
@@ -491,10 +312,10 @@ fn a_downgrade_is_answered_twice_whatever_comes_between() {
             h.b.sink_mut("l1_rsp_out").chance = 0.0;
             h.b.run(slow);
             h.b.sink_mut("l1_rsp_out").chance = 1.0;
-            let mut expected = share.expected(first, words).0;
-            expected.extend(share.expected(Status::Pd, pd).1);
-            expected.sort();
-            assert_eq!(h.answers(), expected, "{first:?} after {gap}");
+            let mut all = expected(share, first, words).0;
+            all.extend(expected(share, Status::Pd, pd).1);
+            all.sort();
+            assert_eq!(h.answers(), all, "{first:?} after {gap}");
         }
     }
 }
@@ -507,8 +328,8 @@ fn words_of_an_operation_follow_one_by_one() {
     let pd = words_of(Status::Pd);
     h.fwd(FwdOp::ReqOData, pd, 0, (false, false));
     assert_eq!(h.answers(), []);
-    let give = Forward { op: FwdOp::ReqOData, for_wt: false, direct: false, late: false };
-    for (w, expected) in bits(pd).zip(give.expected(Status::Pd, pd).1) {
+    let give = Forward::plain(FwdOp::ReqOData);
+    for (w, expected) in bits(pd).zip(expected(give, Status::Pd, pd).1) {
         assert!(h.b.received("cu_rsp").is_none(), "the CU is answered once");
         h.give(RspOp::RspOData, A, (1 << w, 0), t.pd, |w| value(w) - 1);
         assert_eq!(h.answers(), [expected]);
@@ -614,7 +435,7 @@ fn operations_on_several_words() {
                 });
             }
             // A synchronising store.
-            let data = line_of(&[(0, 7), (1, 7), (3, 7)]);
+            let data = line_at([(0, 7), (1, 7), (3, 7)]);
             let order = [("class", 1), ("sync", u64::from(sem != 0)), ("sem", sem), ("want_ack", 1)];
             let id = h.cu(CuOp::St, A, 0b1011, &order, &data);
             let (_, m) = h.b.wait("l1_req");

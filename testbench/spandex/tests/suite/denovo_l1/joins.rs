@@ -1,7 +1,9 @@
 //! Atomics of one CU on a word for which it has asked already (`atomics=join`): one request, one transfer of
 //! ownership for all of them, and forwards behind.
 
-use crate::denovo_l1::hand::{A, Hand, line_of, small, word};
+use crate::denovo_l1::hand::{Hand, small};
+use crate::hand::{A, Unit};
+use crate::words::{line_at, word};
 use weft_blocks::msg::{AmoOp, CuOp};
 use weft_spandex::denovo_l1::{Atomics, DenovoL1Params};
 use weft_spandex::gpu_l1::GpuL1Params;
@@ -123,14 +125,14 @@ fn joined_operations_are_done_in_order() {
     let acquires = [("class", 1), ("sync", 1), ("sem", 1), ("cmp", 0), ("amo", AmoOp::Cas as u64)];
     let take = |h: &mut Hand| {
         let fields: Vec<(&str, u64)> = acquires.iter().copied().filter(|f| f.0 != "amo").collect();
-        h.cu(CuOp::Amo, A, 1, &[&fields[..], &[("amo", AmoOp::Cas as u64)]].concat(), &line_of(&[(0, 1)]))
+        h.cu(CuOp::Amo, A, 1, &[&fields[..], &[("amo", AmoOp::Cas as u64)]].concat(), &line_at([(0, 1)]))
     };
     let first = take(&mut h);
     let tag = h.asked(ReqOp::ReqOData, A, 1);
     let order = [("class", 1), ("sync", 1), ("sem", 0), ("want_ack", 1)];
-    let frees = h.cu(CuOp::St, A, 1, &order, &line_of(&[(0, 0)]));
+    let frees = h.cu(CuOp::St, A, 1, &order, &line_at([(0, 0)]));
     let second = take(&mut h);
-    let looks = h.cu(CuOp::Ld, A, 1, &[("class", 1), ("sync", 1), ("sem", 1)], &line_of(&[]));
+    let looks = h.cu(CuOp::Ld, A, 1, &[("class", 1), ("sync", 1), ("sem", 1)], &line_at([]));
     h.b.run(30);
     let before = h.b.counted("denovo_l1_flashes");
     h.give(RspOp::RspOData, A, (1, 0), tag, |_| 1);
@@ -206,13 +208,13 @@ fn a_release_waits_for_stores_only() {
             h.add(A, 1, 1, 0);
         }
         if store {
-            h.cu(CuOp::St, A, 1, &order, &line_of(&[(0, 7)]));
+            h.cu(CuOp::St, A, 1, &order, &line_at([(0, 7)]));
         } else if joined {
             h.add(A, 1, 1, 0);
         }
         let tag = h.asked(ReqOp::ReqOData, A, 1);
         h.b.run(20);
-        let release = h.cu(CuOp::Rel, 0, 0, &[], &line_of(&[]));
+        let release = h.cu(CuOp::Rel, 0, 0, &[], &line_at([]));
         let done = replies(&mut h).iter().any(|reply| reply.1 == release);
         assert_eq!(done, !store, "joined: {joined}, a store: {store}");
         h.give(RspOp::RspOData, A, (1, 0), tag, |_| 10);

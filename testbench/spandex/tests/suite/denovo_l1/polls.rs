@@ -1,6 +1,8 @@
 //! Waves of one CU that look at a word again and again, while another device takes it away each time.
 
-use crate::denovo_l1::hand::{A, Hand, line_of, small};
+use crate::denovo_l1::hand::{Hand, small};
+use crate::hand::{A, Unit};
+use crate::words::line_at;
 use weft_blocks::msg::CuOp;
 use weft_spandex::denovo_l1::Atomics;
 use weft_spandex::msg::{FwdOp, ReqOp, RspOp};
@@ -10,7 +12,7 @@ const ACQUIRE: [(&str, u64); 3] = [("class", 1), ("sync", 1), ("sem", 1)];
 const RELEASE: [(&str, u64); 4] = [("class", 1), ("sync", 1), ("sem", 2), ("want_ack", 1)];
 
 fn poll(h: &mut Hand) {
-    h.cu(CuOp::Ld, A, 1, &ACQUIRE, &line_of(&[]));
+    h.cu(CuOp::Ld, A, 1, &ACQUIRE, &line_at([]));
 }
 
 /// Grants of the word until the store is done, with looks before it and behind it, and `gap` cycles from a forward to the grant that it delays for.
@@ -22,7 +24,7 @@ fn grants(atomics: Atomics, before: usize, behind: usize, gap: u64) -> Option<us
     h.store(A + 10, 1, |_| 1);
     let earlier = h.asked(ReqOp::ReqO, A + 10, 1);
     (0..before).for_each(|_| poll(&mut h));
-    let store = h.cu(CuOp::St, A, 1, &RELEASE, &line_of(&[(0, 7)]));
+    let store = h.cu(CuOp::St, A, 1, &RELEASE, &line_at([(0, 7)]));
     (0..behind).for_each(|_| poll(&mut h));
     for granted in 0..12 {
         let tag = h.asked(ReqOp::ReqOData, A, 1);

@@ -9,10 +9,10 @@ use weft_spandex::gpu_l1::{GpuL1Params, SbDrain};
 /// Covers of the L1 that a trial has not hit.
 fn trial(drain: SbDrain, seed: u64) -> BTreeSet<String> {
     let mut w = World::new(&small(drain), seed);
-    w.slow = [10, 2, 30][seed as usize % 3];
+    w.net.slow = [10, 2, 30][seed as usize % 3];
     w.run(15_000);
     w.finish();
-    println!("{drain:?} seed {seed}: {} answers, locks {:?}", w.replies, w.taken);
+    println!("{drain:?} seed {seed}: {} answers, locks {:?}", w.waves.replies, w.taken);
     let others = ["spandex.gpu", "spandex.race.gpu", "spandex.tu", "spandex.llc", "spandex.race.llc"];
     w.b.uncovered(&others).into_iter().filter(|name| w.b.counted(name) == 0).collect()
 }
@@ -65,7 +65,7 @@ fn faults_are_found() {
             let p = small(SbDrain::Eager);
             let l1 = GpuL1Params { size, spandex: p.l1.spandex.clone(), ..p.l1.clone() };
             let mut w = World::new(&Shape { inject, l1, ..p }, seed);
-            w.slow = [10, 2, 30][seed as usize % 3];
+            w.net.slow = [10, 2, 30][seed as usize % 3];
             w.run(20_000);
         }
     };

@@ -1,6 +1,8 @@
 //! Loads of words of one line that are not here.
 
-use crate::denovo_l1::hand::{A, Hand, line_of, small, word};
+use crate::denovo_l1::hand::{Hand, small};
+use crate::hand::{A, Unit};
+use crate::words::{line_at, word};
 use weft_blocks::msg::CuOp;
 use weft_spandex::denovo_l1::Atomics;
 use weft_spandex::msg::{ReqOp, RspOp};
@@ -53,7 +55,7 @@ fn a_read_behind_an_acquire_asks_for_the_line_again() {
     let mut h = quick();
     h.load(A, 0b10);
     let (before, _) = reads(&mut h, 0b10);
-    h.cu(CuOp::Acq, A, 0, &[], &line_of(&[]));
+    h.cu(CuOp::Acq, A, 0, &[], &line_at([]));
     answered(&mut h, 0);
     h.load(A, 0b100);
     let (after, rest) = reads(&mut h, 0b100);

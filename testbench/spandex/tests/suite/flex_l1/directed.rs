@@ -1,7 +1,9 @@
 //! Each hint on each state, and each race of spandex.md section 5 that random work hardly meets.
 
 use crate::flex_l1::random::{all_flex, mixed};
-use crate::flex_l1::world::{Ask, DATA, LINE, Oracle, Sent, Shape, World};
+use crate::flex_l1::world::{Oracle, Sent, Shape, World};
+use crate::waves::{Ask, DATA};
+use crate::words::LINE;
 use weft_spandex::flex_l1::Inject;
 use weft_spandex::gpu_l1::SbDrain;
 use weft_spandex::llc::{LlcParams, ReqsPolicy};
@@ -23,7 +25,7 @@ fn quiet(inject: Inject) -> World {
 
 fn quiet_of(p: Shape) -> World {
     let mut w = World::new(&p, 1);
-    w.slow = 2;
+    w.net.slow = 2;
     w.oracle = Oracle::Nobody;
     w.stop();
     w.run(60);
@@ -39,7 +41,7 @@ fn plain() -> Shape {
 /// The same system after a reset.
 fn anew(w: World, p: &Shape) -> World {
     let mut w = w.again(p);
-    w.slow = 2;
+    w.net.slow = 2;
     w.oracle = Oracle::Nobody;
     w.stop();
     w.run(60);
@@ -226,7 +228,7 @@ fn hints_of_atomics() {
 fn requests_for_a_line_skip_what_is_here_or_coming() {
     let mut w = quiet(Inject::None);
     does(&mut w, 0, REQ_O_DATA, load(1));
-    w.hold = vec![
+    w.net.hold = vec![
         ("d0_rsp", RspOp::RspOData as u64),
         ("d0_rsp", RspOp::RspV as u64),
         ("d0_rsp", RspOp::RspO as u64),
@@ -240,7 +242,7 @@ fn requests_for_a_line_skip_what_is_here_or_coming() {
     // A load of a word of that request joins it, whatever its hint.
     asks(&mut w, 0, REQ_S, load(0xa0));
     assert_eq!(w.sent.len(), 1);
-    w.hold.clear();
+    w.net.hold.clear();
     w.run(200);
     assert_eq!(w.b.counted("spandex.flex_l1.LdS.coming"), 1);
     assert_eq!(w.states(0)[2], 7, "all but the word read");
@@ -264,12 +266,12 @@ fn stores_of_different_hints_do_not_merge() {
 fn a_stale_read_installs_nothing() {
     for (inject, value) in [(Inject::None, 7), (Inject::NoStale, 0)] {
         let mut w = quiet(inject);
-        w.hold = vec![("d0_rsp", RspOp::RspV as u64)];
+        w.net.hold = vec![("d0_rsp", RspOp::RspV as u64)];
         asks(&mut w, 0, REQ_V, load(1));
         does(&mut w, 1, REQ_WT, store(1, 7));
         does(&mut w, 1, 0, Ask::Sync(WordOp::Exch, DATA.start + 1, 0xf, 1, 0, 0));
         does(&mut w, 0, REQ_WT, Ask::Sync(WordOp::Exch, DATA.start + 1, 0xf, 2, 0, 1));
-        w.hold.clear();
+        w.net.hold.clear();
         w.run(100);
         assert_eq!(seen(&w, 0), 0, "the load came before");
         does(&mut w, 0, REQ_V, load(1));
@@ -333,11 +335,11 @@ fn inv_overtakes_the_shared_words() {
         let p = all_flex(SbDrain::Eager, Opred::Off);
         let llc = LlcParams { reqs: ReqsPolicy::Opt1, ..p.llc.clone() };
         let mut w = quiet_of(Shape { llc, inject, ..p });
-        w.hold = vec![("d0_rsp", RspOp::RspS as u64)];
+        w.net.hold = vec![("d0_rsp", RspOp::RspS as u64)];
         asks(&mut w, 0, REQ_S | WHOLE, load(1));
         does(&mut w, 1, REQ_WT, store(1, 7));
         does(&mut w, 0, 0, Ask::Acquire);
-        w.hold.clear();
+        w.net.hold.clear();
         w.run(100);
         assert_eq!(seen(&w, 0), 0, "the load came before");
         does(&mut w, 0, REQ_S, load(1));
@@ -350,12 +352,12 @@ fn inv_overtakes_the_shared_words() {
 fn words_to_use_once_are_not_for_loads_after_an_acquire() {
     let p = all_flex(SbDrain::Eager, Opred::Off);
     let mut w = quiet_of(Shape { llc: LlcParams { reqs: ReqsPolicy::Opt2, ..p.llc.clone() }, ..p });
-    w.hold = vec![("d0_rsp", RspOp::RspV as u64)];
+    w.net.hold = vec![("d0_rsp", RspOp::RspV as u64)];
     asks(&mut w, 0, REQ_S, load(1));
     does(&mut w, 1, REQ_WT, store(1, 7));
     does(&mut w, 0, 0, Ask::Acquire);
     asks(&mut w, 0, REQ_S, load(1));
-    w.hold.clear();
+    w.net.hold.clear();
     w.run(200);
     assert_eq!(seen(&w, 0), 7);
     assert_eq!(w.states(0), [0, 0, 0]);
@@ -382,7 +384,7 @@ fn a_removal_waits_for_the_own_operation_word_by_word() {
     // Words 0 and 1 of different owners, one of whom is slow to answer.
     does(&mut w, 2, REQ_O, store(1, 5));
     does(&mut w, 3, REQ_O, store(2, 6));
-    w.hold = vec![("d3_fwd", FwdOp::ReqOData as u64)];
+    w.net.hold = vec![("d3_fwd", FwdOp::ReqOData as u64)];
     asks(&mut w, 0, REQ_O_DATA, load(3));
     // Word 0 has come; another device takes it, and gets it although word 1 is outstanding.
     does(&mut w, 1, REQ_O_DATA, add(0, 1));
@@ -394,7 +396,7 @@ fn a_removal_waits_for_the_own_operation_word_by_word() {
     w.sent.clear();
     asks(&mut w, 0, REQ_V, load(2));
     assert_eq!(w.sent, [], "it waits");
-    w.hold.clear();
+    w.net.hold.clear();
     w.run(300);
     assert_eq!((w.states(0)[2], w.states(1)[2]), (0, 2));
     assert!(w.b.counted("spandex.flex_l1.ReqOdata.PD") >= 1);
@@ -408,17 +410,17 @@ fn a_writer_waits_until_the_line_has_left_its_former_owner() {
         let mut w = quiet(Inject::None);
         does(&mut w, 1, REQ_O_DATA | WHOLE, load(1));
         assert_eq!(w.states(1)[2], 8);
-        w.hold = vec![("d1_fwd", FwdOp::ReqOData as u64)];
+        w.net.hold = vec![("d1_fwd", FwdOp::ReqOData as u64)];
         asks(&mut w, 0, REQ_O_DATA | WHOLE, add(2, 1));
-        let before = w.replies;
+        let before = w.waves.replies;
         asks(&mut w, 2, hint, store(1, 7));
         w.run(300);
         does(&mut w, 1, 0, load(1));
-        assert_eq!((seen(&w, 0), w.replies), (0, before + 1), "the writer has no answer");
+        assert_eq!((seen(&w, 0), w.waves.replies), (0, before + 1), "the writer has no answer");
         assert_eq!(w.b.counted("spandex.flex_l1.ReqO.PD"), 1);
-        w.hold.clear();
+        w.net.hold.clear();
         w.run(300);
-        assert_eq!(w.replies, before + 3, "the atomic and the store are done");
+        assert_eq!(w.waves.replies, before + 3, "the atomic and the store are done");
         does(&mut w, 1, 0, Ask::Acquire);
         does(&mut w, 1, 0, load(1));
         assert_eq!(seen(&w, 0), 7);
@@ -433,22 +435,22 @@ fn a_forward_meets_words_of_every_state() {
     let mut w = quiet(Inject::None);
     // Device 0 owns words 0..3 of the line; the LLC forwards a read of all of them.
     does(&mut w, 0, REQ_O, store(0x0f, 5));
-    w.hold = vec![("d0_fwd", FwdOp::ReqV as u64)];
+    w.net.hold = vec![("d0_fwd", FwdOp::ReqV as u64)];
     asks(&mut w, 1, REQ_V, load(0x0f));
     // Meanwhile word 1 goes to device 2, is asked for again without data (word 1) and with data (word 2).
     does(&mut w, 2, REQ_O, store(0x06, 6));
-    w.hold.extend([("d0_rsp", RspOp::RspO as u64), ("d0_rsp", RspOp::RspOData as u64)]);
+    w.net.hold.extend([("d0_rsp", RspOp::RspO as u64), ("d0_rsp", RspOp::RspOData as u64)]);
     asks(&mut w, 0, REQ_O, store(0x02, 7));
     asks(&mut w, 0, REQ_O_DATA, load(0x04));
     // Word 3 goes to another device.
     does(&mut w, 3, REQ_O, store(0x08, 8));
-    w.hold.retain(|h| h.0 != "d0_fwd");
+    w.net.hold.retain(|h| h.0 != "d0_fwd");
     w.run(60);
     let count = |w: &World, row: &str| w.b.counted(&format!("spandex.flex_l1.{row}"));
     let met = ["ReqV.O", "ReqV.PO", "ReqV.PD", "ReqV.other"].map(|row| count(&w, row));
     assert_eq!(met, [2, 1, 1, 1], "the refused word is read at its new owner");
     assert!(w.b.counted("spandex.race.flex_split_ReqV") >= 3);
-    w.hold.clear();
+    w.net.hold.clear();
     w.run(400);
     assert_eq!([0, 1, 2, 3].map(|word| seen(&w, word)), [5, 7, 6, 8]);
 }
@@ -459,11 +461,11 @@ fn a_write_meets_words_that_are_owned_and_asked_for() {
     for (hint, race, owned) in [(REQ_WT, "split_ReqO", 0), (REQ_WT_FWD, "split_ReqWT", 1)] {
         let mut w = quiet(Inject::None);
         does(&mut w, 0, REQ_O, store(1, 5));
-        w.hold = vec![("d0_rsp", RspOp::RspO as u64)];
+        w.net.hold = vec![("d0_rsp", RspOp::RspO as u64)];
         asks(&mut w, 0, REQ_O, store(2, 6));
         asks(&mut w, 1, hint, store(3, 9));
         assert_eq!(w.b.counted(&format!("spandex.race.flex_{race}")), 1);
-        w.hold.clear();
+        w.net.hold.clear();
         w.run(200);
         assert_eq!(w.states(0), [0, 0, owned], "{race}");
         does(&mut w, 2, REQ_V, load(3));
@@ -494,7 +496,7 @@ fn direct_requests_are_served_in_stable_ownership_only() {
         does(&mut w, 0, REQ_V, load(8)),
         [Sent::Direct(0, FwdOp::ReqV as u64, 8, 1), req(ReqOp::ReqV, 8)]
     );
-    w.hold = vec![("d1_rsp", RspOp::RspO as u64), ("d1_rsp", RspOp::RspOData as u64)];
+    w.net.hold = vec![("d1_rsp", RspOp::RspO as u64), ("d1_rsp", RspOp::RspOData as u64)];
     w.oracle = Oracle::Nobody;
     asks(&mut w, 1, REQ_O, store(0x10, 6));
     asks(&mut w, 1, REQ_O_DATA, load(0x20));
@@ -505,14 +507,14 @@ fn direct_requests_are_served_in_stable_ownership_only() {
     assert_eq!(w.sent[0], Sent::Direct(0, FwdOp::ReqV as u64, 0x30, 1));
     let again = w.sent[1..].iter().map(|s| if let Sent::Req(0, _, mask, false) = s { *mask } else { 0 });
     assert_eq!(again.sum::<u64>(), 0x30);
-    w.hold.clear();
+    w.net.hold.clear();
     w.run(200);
     assert_eq!(seen(&w, 4), 6);
     // In the write-back buffer.
     for (inject, value) in [(Inject::None, 9), (Inject::ServesBuffer, 5)] {
         let mut w = quiet_of(Shape { inject, ..p.clone() });
         does(&mut w, 1, REQ_O, store(1, 5));
-        w.hold = vec![("d1_rsp", RspOp::RspWb as u64)];
+        w.net.hold = vec![("d1_rsp", RspOp::RspWb as u64)];
         evict(&mut w, 1);
         does(&mut w, 2, REQ_WT, store(1, 9));
         w.oracle = Oracle::Device(1);
@@ -545,21 +547,21 @@ fn a_forwarded_write_misses_the_owner() {
     {
         let mut w = quiet(inject);
         does(&mut w, 1, REQ_O, store(1, 5));
-        w.hold = vec![("d1_fwd", FwdOp::ReqWt as u64)];
+        w.net.hold = vec![("d1_fwd", FwdOp::ReqWt as u64)];
         w.sent.clear();
         asks(&mut w, 0, REQ_WT_FWD, store(1, 9));
         // The word goes to another device while the write is on its way.
         does(&mut w, 2, REQ_O, store(1, 7));
         if again {
-            w.hold.push(("d1_rsp", RspOp::RspOData as u64));
+            w.net.hold.push(("d1_rsp", RspOp::RspOData as u64));
             asks(&mut w, 1, REQ_O_DATA, load(1));
         }
         w.sent.clear();
-        w.hold.retain(|h| h.0 != "d1_fwd");
+        w.net.hold.retain(|h| h.0 != "d1_fwd");
         w.run(100);
         let asked = if inject == Inject::None { vec![req(ReqOp::ReqWt, 1)] } else { vec![] };
         assert_eq!(w.sent, asked);
-        w.hold.clear();
+        w.net.hold.clear();
         w.run(200);
         does(&mut w, 3, REQ_V, load(1));
         assert_eq!(seen(&w, 0), value, "{inject:?}");
@@ -583,14 +585,14 @@ fn direct_writes() {
     does(&mut w, 1, 0, load(1));
     assert_eq!((seen(&w, 0), w.states(1)), (7, [0, 0, 1]));
     // Device 1 has lost the word when that comes.
-    w.hold = vec![("d1_fwd", FwdOp::ReqWt as u64)];
+    w.net.hold = vec![("d1_fwd", FwdOp::ReqWt as u64)];
     w.sent.clear();
     asks(&mut w, 0, REQ_WT, store(1, 8));
     assert_eq!(w.sent, [direct(2), to_owner]);
     w.oracle = Oracle::Nobody;
     does(&mut w, 3, REQ_O, store(1, 4));
     w.sent.clear();
-    w.hold.clear();
+    w.net.hold.clear();
     w.run(200);
     assert_eq!(w.sent, [req(ReqOp::ReqWt, 1)]);
     does(&mut w, 1, REQ_V, load(1));
@@ -606,14 +608,14 @@ fn a_read_that_is_always_refused_ends() {
         w.oracle = Oracle::Device(3);
         for round in 0..20 {
             // The word goes round between devices 1 and 2 all the time.
-            w.hold = vec![("d1_fwd", FwdOp::ReqV as u64), ("d2_fwd", FwdOp::ReqV as u64)];
+            w.net.hold = vec![("d1_fwd", FwdOp::ReqV as u64), ("d2_fwd", FwdOp::ReqV as u64)];
             w.hint = REQ_O;
             w.asks(1 + round % 2, store(1, round as u8));
             asks(&mut w, 0, REQ_V, load(1));
             w.hint = REQ_O;
             w.asks(2 - round % 2, store(1, round as u8));
             w.run(60);
-            w.hold.clear();
+            w.net.hold.clear();
             does(&mut w, 0, 0, Ask::Acquire);
         }
         w.run(300);
@@ -648,13 +650,11 @@ fn devices_in_which_nothing_can_happen_sleep() {
     let mut w = quiet(Inject::None);
     does(&mut w, 0, REQ_WT, store(1, 3));
     does(&mut w, 1, REQ_S, load(1));
-    (0..60).for_each(|_| w.b.sim.step());
-    assert!(w.b.sim.asleep());
-    w.hold =
+    w.b.falls_asleep(60);
+    w.net.hold =
         [RspOp::RspV, RspOp::RspO, RspOp::RspWt, RspOp::RspOData].map(|op| ("d0_rsp", op as u64)).to_vec();
     asks(&mut w, 0, REQ_V, Ask::Load(DATA.start + 1, 0xf));
     asks(&mut w, 0, REQ_WT, Ask::Store(DATA.start + 2, 0xf, vec![1; LINE as usize], true));
     asks(&mut w, 0, REQ_O_DATA, Ask::Load(DATA.start + 3, 0xf));
-    (0..60).for_each(|_| w.b.sim.step());
-    assert!(w.b.sim.asleep());
+    w.b.falls_asleep(60);
 }

@@ -30,12 +30,12 @@ pub fn all_flex(sb_drain: SbDrain, opred: Opred) -> Shape {
 /// Covers of the L1 and its unit that a trial has not hit.
 fn trial(p: &Shape, seed: u64) -> BTreeSet<String> {
     let mut w = World::new(p, seed);
-    w.slow = [10, 2, 30][seed as usize % 3];
+    w.net.slow = [10, 2, 30][seed as usize % 3];
     w.run(12_000);
     w.finish();
     println!(
         "{:?} seed {seed}: {} answers, {} direct, locks {:?}",
-        p.l1.sb_drain, w.replies, w.direct, w.taken
+        p.l1.sb_drain, w.waves.replies, w.direct, w.taken
     );
     let all = w.b.uncovered(&[]).into_iter().filter(|name| name.contains("flex"));
     all.filter(|name| w.b.counted(name) == 0).collect()
@@ -78,7 +78,7 @@ fn faults_are_found() {
             let p = all_flex(SbDrain::Eager, Opred::Oracle);
             let l1 = GpuL1Params { size, spandex: p.l1.spandex.clone(), ..p.l1.clone() };
             let mut w = World::new(&Shape { inject, l1, ..p }, seed);
-            w.slow = [10, 2, 30][seed as usize % 3];
+            w.net.slow = [10, 2, 30][seed as usize % 3];
             w.run(20_000);
         }
     };

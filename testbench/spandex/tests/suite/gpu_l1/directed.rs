@@ -1,7 +1,9 @@
 //! Each rule of section 7 by itself, the starvation of reads, times, sleep.
 
-use crate::gpu_l1::llc::{LINE, OTHERS};
-use crate::gpu_l1::world::{ACQ, AR, Ask, DATA, REL, RLX, World, load, small, store, word_in};
+use crate::gpu_l1::llc::OTHERS;
+use crate::gpu_l1::world::{World, small};
+use crate::waves::{ACQ, AR, Ask, DATA, REL, RLX, load, store, sync};
+use crate::words::{LINE, word_in};
 use weft_bench::Msg;
 use weft_spandex::gpu_l1::{GpuL1Params, SbDrain};
 use weft_spandex::msg::{FwdOp, ReqOp, RspOp, WordOp};
@@ -27,7 +29,7 @@ fn quiet(sb_drain: SbDrain) -> World {
 }
 
 fn add(addr: u64, sem: u64) -> Ask {
-    Ask::Sync(WordOp::Add, addr, 1, 0, sem)
+    sync(WordOp::Add, addr, 1, 0, sem)
 }
 
 fn ops(w: &World) -> Vec<ReqOp> {
@@ -298,16 +300,14 @@ fn a_device_in_which_nothing_can_happen_sleeps() {
     w.value(A);
     w.ask(&store(A, 1, false));
     w.rest(60);
-    (0..60).for_each(|_| w.b.sim.step());
-    assert!(w.b.sim.asleep());
+    w.b.falls_asleep(60);
     // A read, a release with an atomic behind it, an atomic behind a store to its word, all unanswered.
     w.llc.hold = vec![RspOp::RspV, RspOp::RspWt, RspOp::RspWtData];
     for ask in [load(Y), add(Y, REL), store(B, 1, false), add(B, RLX), load(A)] {
         w.ask(&ask);
     }
     w.rest(60);
-    (0..60).for_each(|_| w.b.sim.step());
-    assert!(w.b.sim.asleep());
+    w.b.falls_asleep(60);
     w.llc.hold.clear();
     w.rest(100);
     assert_eq!(answers(&mut w).len(), 4);

@@ -1,21 +1,18 @@
 //! What is behind the translation unit: banks that serialise requests, other devices that own words and lose them, and a network in which every message takes its own time.
 
+use crate::words::{LINE, OPS, WORDS, bits, result, word_in};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, BTreeSet};
 use weft_bench::{Msg, random_bits};
 use weft_rtl::bv::Bv;
-use weft_spandex::msg::{ReqOp, Rsp, RspOp, WordOp};
+use weft_spandex::msg::{ReqOp, Rsp, RspOp};
 use weft_spandex::params::Spandex;
 
 /// The device under test.
 pub const OWN: u64 = 2;
 /// The other devices.
 pub const OTHERS: [u64; 3] = [0, 1, 3];
-/// Bytes and words of a line.
-pub const LINE: u64 = 32;
-pub const WORDS: u64 = LINE / 4;
-
 /// A message on its way, or something that happens later.
 #[derive(Clone, Debug)]
 enum Event {
@@ -47,72 +44,6 @@ pub struct Llc {
     /// Responses that are kept back.
     pub hold: Vec<RspOp>,
 }
-
-fn bits(mask: u64) -> impl Iterator<Item = u64> {
-    (0..64).filter(move |i| mask >> i & 1 == 1)
-}
-
-/// What an operation leaves of a word.
-pub fn result(op: WordOp, old: u32, opnd: u32, cmp: u32, bmask: u64) -> u32 {
-    match op {
-        WordOp::Read => old,
-        WordOp::Write | WordOp::Exch => opnd,
-        WordOp::Merge => {
-            let bytes = bits(bmask).map(|b| 0xff_u32 << (8 * b)).sum::<u32>();
-            (old & !bytes) | (opnd & bytes)
-        }
-        WordOp::Add => old.wrapping_add(opnd),
-        WordOp::Sub => old.wrapping_sub(opnd),
-        WordOp::Inc => {
-            if old >= opnd {
-                0
-            } else {
-                old + 1
-            }
-        }
-        WordOp::Dec => {
-            if old == 0 || old > opnd {
-                opnd
-            } else {
-                old - 1
-            }
-        }
-        WordOp::And => old & opnd,
-        WordOp::Or => old | opnd,
-        WordOp::Xor => old ^ opnd,
-        WordOp::Min => old.min(opnd),
-        WordOp::Max => old.max(opnd),
-        WordOp::SMin => (old as i32).min(opnd as i32) as u32,
-        WordOp::SMax => (old as i32).max(opnd as i32) as u32,
-        WordOp::Cas => {
-            if old == cmp {
-                opnd
-            } else {
-                old
-            }
-        }
-    }
-}
-
-/// Every operation, in order of encoding.
-pub const OPS: [WordOp; 16] = [
-    WordOp::Read,
-    WordOp::Write,
-    WordOp::Merge,
-    WordOp::Add,
-    WordOp::Sub,
-    WordOp::Inc,
-    WordOp::Dec,
-    WordOp::And,
-    WordOp::Or,
-    WordOp::Xor,
-    WordOp::Min,
-    WordOp::Max,
-    WordOp::SMin,
-    WordOp::SMax,
-    WordOp::Exch,
-    WordOp::Cas,
-];
 
 impl Llc {
     pub fn new(p: &Spandex) -> Llc {
@@ -224,7 +155,7 @@ impl Llc {
                 }
                 for a in &addrs {
                     self.owner.remove(a);
-                    self.values.insert(*a, value_in(m, *a));
+                    self.values.insert(*a, word_in(m, *a));
                 }
                 if !free.is_empty() {
                     let rsp = self.answer(m, RspOp::RspWt, bank, mask_of(&free));
@@ -239,7 +170,7 @@ impl Llc {
                     let before = self.values.get(a).copied().unwrap_or(0);
                     old.insert(*a, before);
                     let cmp = m.get("cmp") as u32;
-                    self.values.insert(*a, result(op, before, value_in(m, *a), cmp, m.get("bmask")));
+                    self.values.insert(*a, result(op, before, word_in(m, *a), cmp, m.get("bmask")));
                 }
                 let data = self.data(&old, rng);
                 let rsp = self.answer(m, RspOp::RspWtData, bank, mask).with("data", data);
@@ -355,8 +286,4 @@ impl Llc {
 
 fn mask_of(addrs: &[u64]) -> u64 {
     addrs.iter().map(|a| 1 << (a % LINE / 4)).sum()
-}
-
-fn value_in(m: &Msg, addr: u64) -> u32 {
-    m.wide("data").slice(8 * (addr % LINE) as u32, 32).low_u64() as u32
 }

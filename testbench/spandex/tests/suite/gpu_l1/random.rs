@@ -19,8 +19,8 @@ fn trial(p: &GpuL1Params, n_fail: u32, seed: u64, cycles: u64) -> BTreeSet<Strin
     w.llc.slow = [20, 3, 60][seed as usize % 3];
     w.run(cycles);
     w.finish();
-    println!("{:?} seed {seed}: {} answers, locks {:?}", p.sb_drain, w.replies, w.taken);
-    assert!(w.replies > cycles / (20 + 4 * w.llc.slow), "{} answers", w.replies);
+    println!("{:?} seed {seed}: {} answers, locks {:?}", p.sb_drain, w.waves.replies, w.taken);
+    assert!(w.waves.replies > cycles / (20 + 4 * w.llc.slow), "{} answers", w.waves.replies);
     assert!(w.taken[..2].as_flattened().iter().all(|n| *n > 0), "{:?}", w.taken);
     assert_eq!(w.taken[2][0] > 0, p.scopes, "{:?}", w.taken);
     w.b.uncovered(&[]).into_iter().collect()

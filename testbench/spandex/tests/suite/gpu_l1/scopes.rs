@@ -1,7 +1,8 @@
 //! What is of CU scope is done in the L1 (cu-and-consistency.md section 4), and meets fills, drains, releases and what is of wider scope.
 
-use crate::gpu_l1::llc::LINE;
-use crate::gpu_l1::world::{ACQ, AR, Ask, DATA, REL, RLX, World, load, small, store, word_in};
+use crate::gpu_l1::world::{World, small};
+use crate::waves::{ACQ, AR, Ask, DATA, REL, RLX, load, store, sync};
+use crate::words::{LINE, word_in};
 use weft_bench::Msg;
 use weft_spandex::gpu_l1::{GpuL1Params, SbDrain};
 use weft_spandex::msg::{ReqOp, RspOp, WordOp};
@@ -31,7 +32,7 @@ fn here(addr: u64, n: u32) -> Ask {
 }
 
 fn add(addr: u64, n: u32, sem: u64) -> Ask {
-    Ask::Sync(WordOp::Add, addr, n, 0, sem)
+    sync(WordOp::Add, addr, n, 0, sem)
 }
 
 fn ops(w: &World) -> Vec<ReqOp> {

@@ -1,6 +1,7 @@
 //! Operations, lists, evictions and lookups, one by one.
 
-use crate::mesi_l1::hand::{Hand, small, words};
+use crate::mesi_l1::hand::{Hand, small};
+use crate::words::words;
 use weft_blocks::msg::{AmoOp, CuOp};
 use weft_spandex::mesi_l1::MesiL1Params;
 use weft_spandex::mesi_port::LineState::{E, I, M, P, S, WE, WM};

@@ -1,7 +1,7 @@
 //! The L1 with a core and a unit below it that are played by hand.
 
+use crate::words::{core_request, line_of, small_spandex, words};
 use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp};
-use weft_rtl::bv::Bv;
 use weft_spandex::mesi_l1::{MesiL1Params, mesi_l1};
 use weft_spandex::mesi_port::{
     DownOp, ExtOp, Get, LineState, MesiDown, MesiExt, MesiPort, MesiReq, MesiUp, UpOp,
@@ -18,19 +18,7 @@ pub struct Hand {
 
 /// 2 sets of 2 ways, lines of 8 words, short queues.
 pub fn small() -> MesiL1Params {
-    let spandex = Spandex {
-        cpus: 2,
-        cus: 2,
-        sharers: 2,
-        addr_bits: 32,
-        line: 32,
-        banks: 2,
-        mshrs: 3,
-        sb: 6,
-        wbb: 2,
-        tbes: 4,
-        ..Spandex::default()
-    };
+    let spandex = Spandex { sb: 6, ..small_spandex() };
     MesiL1Params::new(MesiPort { spandex, size: 128, ways: 2 })
 }
 
@@ -53,30 +41,11 @@ impl Hand {
         hand
     }
 
-    fn data(&self, words: &[u32]) -> Bv {
-        let mut all = words.to_vec();
-        all.resize(8, 0);
-        let limbs: Vec<u64> = all.chunks(2).map(|c| u64::from(c[0]) | u64::from(c[1]) << 32).collect();
-        Bv::from_limbs(&limbs, 256)
-    }
-
     /// A request of the core; its number.
     pub fn cu(&mut self, op: CuOp, fields: &[(&str, u64)], words: &[u32]) -> u64 {
         let id = self.next;
         self.next += 1;
-        let base = [
-            ("op", op as u64),
-            ("id", id),
-            ("sync", 0),
-            ("sem", 0),
-            ("class", 0),
-            ("want_ack", 1),
-            ("sgn", 0),
-        ];
-        let given = fields.iter().map(|f| f.0).collect::<Vec<_>>();
-        let base: Vec<(&str, u64)> = base.into_iter().filter(|f| !given.contains(&f.0)).collect();
-        let m = Msg::of::<CuReq>(&self.p.port.spandex.cu(), &[&base[..], fields].concat());
-        let m = m.with("data", self.data(words));
+        let m = core_request(&self.p.port.spandex.cu(), id, op, fields, words);
         self.b.send("cu_req", m);
         id
     }
@@ -114,7 +83,7 @@ impl Hand {
     /// Data for an MSHR.
     pub fn give(&mut self, tag: u64, state: LineState, words: &[u32]) {
         let fields = [("op", DownOp::Data as u64), ("tag", tag), ("state", state as u64), ("peer", 1)];
-        let m = Msg::of::<MesiDown>(&self.p.port, &fields).with("data", self.data(words));
+        let m = Msg::of::<MesiDown>(&self.p.port, &fields).with("data", line_of(words));
         self.b.send("l1_down", m);
     }
 
@@ -141,7 +110,7 @@ impl Hand {
     /// A lookup, and the state found.
     pub fn look(&mut self, op: ExtOp, line: u64, state: LineState) -> Vec<u32> {
         let fields = [("op", op as u64), ("line", line), ("mask", 0b10)];
-        let m = Msg::of::<MesiExt>(&self.p.port, &fields).with("data", self.data(&[0, 77]));
+        let m = Msg::of::<MesiExt>(&self.p.port, &fields).with("data", line_of(&[0, 77]));
         self.b.send("ext", m);
         words(&self.up(UpOp::Found, line, state))
     }
@@ -158,20 +127,11 @@ impl Hand {
 
     /// Some cycles in which nothing leaves.
     pub fn rest(&mut self) {
-        self.b.run(30);
-        for channel in ["cu_rsp", "l1_req", "l1_up"] {
-            assert_eq!(self.b.received(channel), None, "{channel}");
-        }
+        self.b.silent(30, &["cu_rsp", "l1_req", "l1_up"]);
     }
 
     /// The block has nothing to do, and knows it.
     pub fn sleeps(&mut self) {
-        (0..40).for_each(|_| self.b.sim.step());
-        assert!(self.b.sim.asleep());
+        self.b.falls_asleep(40);
     }
-}
-
-/// Words of a message.
-pub fn words(m: &Msg) -> Vec<u32> {
-    (0..8).map(|w| m.wide("data").slice(32 * w, 32).low_u64() as u32).collect()
 }

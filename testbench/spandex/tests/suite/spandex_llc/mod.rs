@@ -5,6 +5,7 @@ mod figures;
 mod slips;
 mod world;
 
+use weft_bench::seeds::missed_by_all;
 use weft_spandex::llc::{LlcParams, ReqsPolicy, RvkoGran, SharerMode};
 use weft_spandex::params::Spandex;
 use weft_spandex_bench::devices::Kind;
@@ -42,9 +43,7 @@ fn sound(p: &LlcParams, kinds: &[Kind], lines: usize, seed: u64, cycles: u64) ->
 
 /// Covers that all worlds together must have seen.
 fn all_seen(worlds: &[World], but: &[&str]) {
-    let missed = |w: &World| w.b.uncovered(but);
-    let never = missed(&worlds[0]).into_iter().filter(|name| worlds.iter().all(|w| missed(w).contains(name)));
-    assert_eq!(never.collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(missed_by_all(worlds.iter().map(|w| w.b.uncovered(but))), [""; 0]);
 }
 
 fn least(w: &World, what: &str, count: u64) {

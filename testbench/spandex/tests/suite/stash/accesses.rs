@@ -1,6 +1,7 @@
 //! Loads, stores, reads, releases and acquires (cu-and-consistency.md sections 4 and 8; spandex.md sections 5 and 7).
 
-use crate::stash::hand::{A, Area, Hand, PEER, W, small, value, with};
+use crate::hand::{A, PEER, Unit, value};
+use crate::stash::hand::{Area, Hand, W, small, with};
 use weft_blocks::cache::l1::StallCause;
 use weft_blocks::msg::CuOp;
 use weft_spandex::gpu_l1::SbDrain;
@@ -110,7 +111,7 @@ fn a_word_is_stored_again_after_its_removal() {
             let mut h = dense(&with(inject));
             h.store(&[1, 2], value);
             let first = h.asked(ReqOp::ReqO, A, 0b110);
-            h.fwd(FwdOp::ReqOData, A, (0b010, 0), (false, false, false));
+            h.forward(FwdOp::ReqOData, A, (0b010, 0), (false, false, false));
             assert_eq!(h.answers()[0].data, [value(1)]);
             // It may not be read before its ownership has come and gone.
             let id = h.load(&[1]);
@@ -123,12 +124,12 @@ fn a_word_is_stored_again_after_its_removal() {
             // The same again, with a store between.
             h.store(&[10, 11], value);
             let first = h.asked(ReqOp::ReqO, A + 1, 0b1100);
-            h.fwd(FwdOp::ReqO, A + 1, (0b100, 0), (false, false, false));
+            h.forward(FwdOp::ReqO, A + 1, (0b100, 0), (false, false, false));
             assert_eq!(h.answers().len(), 1);
             h.store(&[10], |_| 5);
             let id = h.load(&[10]);
             assert_eq!(h.answered(id, &[10]), [5]);
-            h.fwd(FwdOp::ReqV, A + 1, (0b100, 0), (false, false, false));
+            h.forward(FwdOp::ReqV, A + 1, (0b100, 0), (false, false, false));
             assert_eq!(h.answers()[0].op, RspOp::NackV as u64, "not asked for yet");
             h.give(RspOp::RspO, A + 1, (0b1100, 0), first, |_| 0);
             let second = h.asked(ReqOp::ReqO, A + 1, 0b100);
@@ -183,7 +184,7 @@ fn a_read_brings_nothing_older_than_what_was_stored_here() {
         let tag = h.asked(ReqOp::ReqO, A, 0b1000);
         h.give(RspOp::RspO, A, (0b1000, 0), tag, |_| 0);
         h.acked(release);
-        h.fwd(FwdOp::RvkO, A, (0, 0b1000), (false, false, false));
+        h.forward(FwdOp::RvkO, A, (0, 0b1000), (false, false, false));
         assert_eq!(h.answers()[0].data, [5]);
         h.give(RspOp::RspV, A, (1, 0), old, |_| 7);
         assert_eq!(h.answered(before, &[0]), [7]);
@@ -214,14 +215,14 @@ fn a_write_back_closes_before_its_words_are_asked_for() {
                 let id = h.load(&[8]);
                 h.silent(&["l1_req"]);
                 if crossing && early {
-                    h.fwd(FwdOp::RvkO, A, (0, 1), (false, false, false));
+                    h.forward(FwdOp::RvkO, A, (0, 1), (false, false, false));
                     assert_eq!(h.answers().len(), 1);
                 }
                 h.silent(&["l1_req"]);
                 h.give(RspOp::RspWb, A, (0, u64::from(crossing)), wb, |_| 0);
                 if crossing && !early {
                     h.silent(&["l1_req"]);
-                    h.fwd(FwdOp::RvkO, A, (0, 1), (false, false, false));
+                    h.forward(FwdOp::RvkO, A, (0, 1), (false, false, false));
                     assert_eq!(h.answers().len(), 1);
                 }
                 let tag = h.asked(ReqOp::ReqV, A, 0b11);
@@ -335,8 +336,7 @@ fn a_stash_in_which_nothing_can_happen_sleeps() {
     let sleeps = |h: &mut Hand| {
         h.b.run(40);
         // Noise on idle channels wakes nobody up.
-        (0..60).for_each(|_| h.b.sim.step());
-        assert!(h.b.sim.asleep());
+        h.b.falls_asleep(60);
     };
     sleeps(&mut h);
     h.load(&[0]);

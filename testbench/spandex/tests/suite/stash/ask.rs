@@ -1,9 +1,10 @@
 //! What the CUs of [`World`] ask for.
 
 use crate::stash::golden::Kind;
-use crate::stash::hand::{Area, W, line_of};
+use crate::stash::hand::{Area, W};
 use crate::stash::system::{KINDS, LINES};
 use crate::stash::world::{Open, World};
+use crate::words::{bytes_of, line_at};
 use rand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use weft_bench::Msg;
@@ -168,9 +169,9 @@ impl World {
             self.golden.store(port, *g, None, value);
             data.push((*w, value));
         }
-        let mask: u64 = words.keys().map(|w| 0xf << (4 * w)).sum();
+        let mask = bytes_of(words.keys().map(|w| 1 << w).sum());
         let id = if stores { 0 } else { self.id(port, Open::Load(words)) };
-        self.send_l1(port, if stores { CuOp::St } else { CuOp::Ld }, (line, mask), id, line_of(&data));
+        self.send_l1(port, if stores { CuOp::St } else { CuOp::Ld }, (line, mask), id, line_at(data));
     }
 
     pub fn send_l1(&mut self, port: usize, op: CuOp, (line, mask): (u64, u64), id: u64, data: Bv) {

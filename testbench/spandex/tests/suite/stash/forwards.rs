@@ -1,6 +1,8 @@
 //! Every forward meets words of every status, and any mix of them (spandex.md section 5).
 
-use crate::stash::hand::{A, Area, BANK, Hand, Out, PEER, TAG, TBE, W, bits, small, value};
+use crate::hand::{A, BANK, Forward, Out, TBE, Unit, value};
+use crate::stash::hand::{Area, Hand, W, small};
+use crate::words::{bits, word};
 use weft_spandex::msg::{FwdOp, ReqOp, RspOp};
 
 /// Status of a word.
@@ -55,72 +57,39 @@ fn mixed(h: &mut Hand) -> Mixed {
     Mixed { po, wb }
 }
 
-/// A forward of the test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Forward {
-    op: FwdOp,
-    for_wt: bool,
-    direct: bool,
-    /// RspWB, which says that the forward crosses, comes before it.
-    late: bool,
-}
-
-impl Forward {
-    fn removes(self) -> bool {
-        !matches!(self.op, FwdOp::ReqV | FwdOp::ReqWt)
-    }
-
-    /// Answers to words of a status; `wanted`: of ReqS.
-    fn expected(self, status: Status, wanted: u64) -> Vec<Out> {
-        let words = words_of(status);
-        let out = |op: RspOp, mask: u64, mark: u64, data: bool| {
-            let to_bank = op == RspOp::RspRvkO;
-            let (dst, tag) = if to_bank { (BANK, TBE) } else { (PEER, TAG) };
-            let data = bits(mask).filter(|_| data).map(value).collect();
-            Out { op: op as u64, line: A, mask, dst, tag, mark, data }
-        };
-        let one = |op: RspOp, data: bool| vec![out(op, words, 0, data)];
-        let nack = |op: RspOp| vec![out(op, words, u64::from(self.direct), false)];
-        use Status::*;
-        match (self.op, status) {
-            (FwdOp::ReqV, O | Elsewhere) => one(RspOp::RspV, true),
-            (FwdOp::ReqV, Po | Wb) if !self.direct => one(RspOp::RspV, true),
-            (FwdOp::ReqV, _) => nack(RspOp::NackV),
-            (FwdOp::ReqWt, O | Elsewhere) => one(RspOp::RspWt, false),
-            (FwdOp::ReqWt, _) => nack(RspOp::NackWt),
-            (FwdOp::ReqO, _) => one(if self.for_wt { RspOp::RspWt } else { RspOp::RspO }, false),
-            (FwdOp::ReqOData, _) => one(RspOp::RspOData, true),
-            (FwdOp::RvkO, Wb) => vec![out(RspOp::RspRvkO, words, 1, false)],
-            (FwdOp::RvkO, _) => one(RspOp::RspRvkO, true),
-            (FwdOp::ReqS, _) => {
-                let nodata = status == Wb;
-                let to_req = (words & wanted != 0).then(|| out(RspOp::RspS, words & wanted, 0, true));
-                let to_bank = out(RspOp::RspRvkO, words, u64::from(nodata), !nodata);
-                to_req.into_iter().chain([to_bank]).collect()
-            }
-            (FwdOp::Inv, _) => unreachable!("it names no words"),
-        }
+/// Answers to a forward to words of a status; `wanted`: of ReqS.
+fn expected(f: Forward, status: Status, wanted: u64) -> Vec<Out> {
+    let words = words_of(status);
+    use Status::*;
+    match (f.op, status) {
+        (FwdOp::ReqV, O | Elsewhere) => f.one(RspOp::RspV, words, true),
+        (FwdOp::ReqV, Po | Wb) if !f.direct => f.one(RspOp::RspV, words, true),
+        (FwdOp::ReqV, _) => f.nack(RspOp::NackV, words),
+        (FwdOp::ReqWt, O | Elsewhere) => f.one(RspOp::RspWt, words, false),
+        (FwdOp::ReqWt, _) => f.nack(RspOp::NackWt, words),
+        (FwdOp::ReqO, _) => f.one(if f.for_wt { RspOp::RspWt } else { RspOp::RspO }, words, false),
+        (FwdOp::ReqOData, _) => f.one(RspOp::RspOData, words, true),
+        (FwdOp::RvkO, Wb) => vec![f.out(RspOp::RspRvkO, words, 1, false)],
+        (FwdOp::RvkO, _) => f.one(RspOp::RspRvkO, words, true),
+        (FwdOp::ReqS, _) => f.share(words, wanted, status == Wb),
+        (FwdOp::Inv, _) => unreachable!("it names no words"),
     }
 }
 
 /// One forward at words of some statuses in one message, until everything under way is done: the answers, and who owns what afterwards.
 fn meets(h: &mut Hand, f: Forward, some: &[Status]) {
     let t = mixed(h);
-    let mask = |of: &[Status]| of.iter().map(|s| words_of(*s)).sum::<u64>();
     let hit = |s: Status| if some.contains(&s) && f.removes() { words_of(s) } else { 0 };
     if f.late {
         h.give(RspOp::RspWb, A, (0, hit(Status::Wb)), t.wb, |_| 0);
         h.b.run(6);
     }
-    let all = mask(some);
-    // The owner of a revoked line loses words that the requestor does not want.
-    let wanted = if f.op == FwdOp::ReqS { all & !0b10_0010 } else { all };
-    let own = if matches!(f.op, FwdOp::ReqS | FwdOp::RvkO) { all } else { 0 };
+    let (wanted, own) = f.words(some.iter().map(|s| words_of(*s)).sum());
     let sent = if f.op == FwdOp::RvkO { 0 } else { wanted };
-    h.fwd(f.op, A, (sent, own), (f.for_wt, f.direct, false));
-    let mut expected: Vec<Out> = some.iter().flat_map(|s| f.expected(*s, wanted)).collect();
-    expected.sort();
-    assert_eq!(h.answers(), expected, "{f:?} at {some:?}");
+    h.forward(f.op, A, (sent, own), (f.for_wt, f.direct, false));
+    let mut all: Vec<Out> = some.iter().flat_map(|s| expected(f, *s, wanted)).collect();
+    all.sort();
+    assert_eq!(h.answers(), all, "{f:?} at {some:?}");
     // Everything ends.
     h.give(RspOp::RspO, A, (words_of(Status::Po), 0), t.po, |_| 0);
     if !f.late {
@@ -161,22 +130,8 @@ fn missed(h: &Hand, rows: &[&str]) -> Vec<String> {
 #[test]
 fn forwards_meet_words_of_every_mix() {
     let mut h = Hand::new(&small());
-    let plain = Forward { op: FwdOp::ReqV, for_wt: false, direct: false, late: false };
-    let mut all = vec![plain, Forward { direct: true, ..plain }, Forward { op: FwdOp::ReqWt, ..plain }];
-    for op in [FwdOp::ReqO, FwdOp::ReqOData, FwdOp::RvkO, FwdOp::ReqS] {
-        let f = Forward { op, ..plain };
-        all.extend([f, Forward { late: true, ..f }]);
-    }
-    all.push(Forward { op: FwdOp::ReqO, for_wt: true, ..plain });
-    for f in all {
-        let statuses = if f.removes() { &ALL[..4] } else { &ALL[..] };
-        for some in 1..1u32 << statuses.len() {
-            let some: Vec<Status> =
-                statuses.iter().enumerate().filter(|(i, _)| some >> i & 1 == 1).map(|(_, s)| *s).collect();
-            meets(&mut h, f, &some);
-        }
-    }
-    h.fwd(FwdOp::Inv, A, (0, 0), (false, false, false));
+    Forward::every_mix(&ALL, |f, some| meets(&mut h, f, some));
+    h.forward(FwdOp::Inv, A, (0, 0), (false, false, false));
     let acks = h.answers();
     assert_eq!((acks.len(), acks[0].op, acks[0].dst, acks[0].tag), (1, RspOp::Ack as u64, BANK, TBE));
     let forwards =
@@ -189,32 +144,32 @@ fn forwards_meet_words_of_every_mix() {
 fn a_read_gets_other_owned_words() {
     let mut h = Hand::new(&small());
     mixed(&mut h);
-    h.fwd(FwdOp::ReqV, A, (1, 0), (false, false, true));
+    h.forward(FwdOp::ReqV, A, (1, 0), (false, false, true));
     h.b.run(20);
     let (_, m) = h.b.wait("l1_rsp_out");
     assert_eq!(["op", "mask", "extra"].map(|f| m.get(f)), [RspOp::RspV as u64, 1, 0b10_0000]);
     let data = m.wide("data");
-    assert_eq!([0, 5].map(|w| crate::stash::hand::word(data, w)), [value(0), value(5)]);
+    assert_eq!([0, 5].map(|w| word(data, w)), [value(0), value(5)]);
 }
 
 /// Both answers to a fwd ReqS come out whatever ends in between: here a word's own ownership.
 #[test]
 fn a_downgrade_is_answered_twice_whatever_comes_between() {
     let mut h = Hand::new(&small());
-    let share = Forward { op: FwdOp::ReqS, for_wt: false, direct: false, late: false };
+    let share = Forward::plain(FwdOp::ReqS);
     for (first, slow) in [(Status::O, 0), (Status::Po, 0), (Status::O, 3), (Status::Po, 3)] {
         for gap in 0..12 {
             let t = mixed(&mut h);
             let words = words_of(first);
-            h.fwd(FwdOp::ReqS, A, (words, words), (false, false, false));
+            h.forward(FwdOp::ReqS, A, (words, words), (false, false, false));
             h.b.run(gap);
             h.give(RspOp::RspO, A, (words_of(Status::Po), 0), t.po, |_| 0);
             h.b.sink_mut("l1_rsp_out").chance = 0.0;
             h.b.run(slow);
             h.b.sink_mut("l1_rsp_out").chance = 1.0;
-            let mut expected = share.expected(first, words);
-            expected.sort();
-            assert_eq!(h.answers(), expected, "{first:?} after {gap}");
+            let mut all = expected(share, first, words);
+            all.sort();
+            assert_eq!(h.answers(), all, "{first:?} after {gap}");
         }
     }
 }
@@ -225,7 +180,7 @@ fn a_reset_leaves_nothing() {
     let mut h = Hand::new(&small());
     for cycles in 0..20 {
         let t = mixed(&mut h);
-        h.fwd(FwdOp::ReqS, A, (0b1110_1011, 0b1110_1011), (false, false, false));
+        h.forward(FwdOp::ReqS, A, (0b1110_1011, 0b1110_1011), (false, false, false));
         h.give(RspOp::RspO, A, (words_of(Status::Po), 0), t.po, |_| 0);
         h.load(&[4]);
         h.maps(1, Area::dense(0, A * W, 5));

@@ -1,9 +1,10 @@
 //! What [`World`] looks at when everything rests.
 
 use crate::stash::golden::Kind;
-use crate::stash::hand::{W, bits, word};
+use crate::stash::hand::W;
 use crate::stash::system::{KINDS, LINES};
 use crate::stash::world::{PROBE, World};
+use crate::words::{bits, word};
 use std::collections::BTreeMap;
 use weft_bench::Msg;
 use weft_rtl::bv::Bv;

@@ -1,6 +1,8 @@
 //! STASH_MAP: where words lie, what becomes of those of an older mapping, and words that several mappings hold (cu-and-consistency.md section 8).
 
-use crate::stash::hand::{A, Area, BANK, Hand, W, small, value, with};
+use crate::hand::{A, BANK, Unit, value};
+use crate::stash::hand::{Area, Hand, W, small, with};
+use crate::words::{bits, word};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +29,7 @@ fn serve(h: &mut Hand, word: impl Fn(u64) -> u32) -> BTreeMap<u64, BTreeSet<u64>
             quiet = 0;
             let (op, line, words) = (m.get("op"), m.get("line"), m.get("mask"));
             let fresh = asked.entry(op).or_default();
-            for w in crate::stash::hand::bits(words) {
+            for w in bits(words) {
                 assert!(fresh.insert(line * W + w), "a word is asked for once");
             }
             let answer = if op == ReqOp::ReqV as u64 { RspOp::RspV } else { RspOp::RspO };
@@ -47,8 +49,8 @@ fn write_backs(h: &mut Hand) -> BTreeMap<u64, u32> {
         while let Some((_, m)) = h.b.received("l1_wb") {
             quiet = 0;
             let (line, words) = (m.get("line"), m.get("mask"));
-            for w in crate::stash::hand::bits(words) {
-                let value = crate::stash::hand::word(m.wide("data"), w);
+            for w in bits(words) {
+                let value = word(m.wide("data"), w);
                 assert!(all.insert(line * W + w, value).is_none(), "a word is written back once");
             }
             h.give(RspOp::RspWb, line, (0, 0), m.get("tag"), |_| 0);
@@ -170,7 +172,7 @@ fn a_new_mapping_waits_for_pending_words() {
     let tag = h.asked(ReqOp::ReqO, A, 0b100);
     h.silent(&["l1_wb", "cu_rsp"]);
     // Somebody takes another word of the line, and reads this one, meanwhile.
-    h.fwd(FwdOp::ReqV, A, (0b100, 0), (false, false, false));
+    h.forward(FwdOp::ReqV, A, (0b100, 0), (false, false, false));
     assert_eq!(h.answers()[0].data, [value(2)]);
     h.give(RspOp::RspO, A, (0b100, 0), tag, |_| 0);
     let (wb, data) = h.written_back(A, 0b100);
@@ -210,7 +212,7 @@ fn a_full_write_back_buffer_stops_the_walk_only() {
     assert_eq!(h.b.get("busy_map"), 1);
     let load = h.load(&[32]);
     assert_eq!(h.answered(load, &[32]), [value(32)]);
-    h.fwd(FwdOp::RvkO, A + 2, (0, 1), (false, false, false));
+    h.forward(FwdOp::RvkO, A + 2, (0, 1), (false, false, false));
     let revoked = h.answers();
     assert_eq!((revoked.len(), revoked[0].data.clone()), (1, vec![value(16)]));
     // Nothing is left to write back: the walk goes on.

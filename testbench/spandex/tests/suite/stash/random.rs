@@ -9,7 +9,7 @@ use weft_spandex::stash::Inject;
 /// Runs some kernels; covers of the stash that were not hit.
 fn runs(p: &Shape, seed: u64, kernels: u64, races: bool) -> BTreeSet<String> {
     let mut w = World::new(p, seed);
-    w.slow = [10, 2, 30][seed as usize % 3];
+    w.net.slow = [10, 2, 30][seed as usize % 3];
     for _ in 0..kernels {
         w.kernel(400, races);
     }

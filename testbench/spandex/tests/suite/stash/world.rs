@@ -1,14 +1,16 @@
 //! Stashes and L1s of several CUs around a bank of the LLC, all of them hardware; the bench is the CUs, the network, which keeps no order, and the memory. [`Golden`] judges every value, and who owns what at rest.
 
 use crate::stash::golden::{Golden, Kind, Role};
-use crate::stash::hand::{Area, W, bits, word};
+use crate::stash::hand::{Area, W};
 use crate::stash::system::{KINDS, LINES, Shape, system};
+use crate::system::Network;
+use crate::words::{bits, word};
 use rand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use weft_bench::{Bench, Msg};
 use weft_blocks::msg::{CuOp, CuReq, CuRsp};
 use weft_rtl::bv::Bv;
-use weft_spandex::msg::{Fwd, FwdOp, MemReq, MemRsp, Req, Rsp, Wb};
+use weft_spandex::msg::FwdOp;
 use weft_spandex::params::Spandex;
 use weft_spandex::stash::{StashMap, StashParams, StashReq, StashRsp};
 
@@ -26,9 +28,7 @@ pub struct World {
     pub p: StashParams,
     pub s: Spandex,
     pub golden: Golden,
-    pub post: Vec<(u64, String, Msg)>,
-    memory: BTreeMap<u64, Bv>,
-    pub slow: u64,
+    pub net: Network,
     /// By port and number.
     pub open: BTreeMap<(usize, u64), (Open, u64)>,
     /// Mappings that accesses must leave alone, by port.
@@ -59,31 +59,14 @@ impl World {
                 b.source::<CuReq>(&name("cu_req"), &s.cu());
                 b.sink::<CuRsp>(&name("cu_rsp"), &s.cu());
             }
-            b.sink::<Req>(&name("req"), &s);
-            b.sink::<Wb>(&name("wb"), &s);
-            b.sink::<Rsp>(&name("rsp_out"), &s);
-            b.sink::<Fwd>(&name("fwd_out"), &s);
-            b.source::<Fwd>(&name("fwd"), &s);
-            b.source::<Rsp>(&name("rsp"), &s);
-            for out in ["req", "wb", "rsp_out"] {
-                b.sink_mut(&name(out)).chance = 0.7;
-            }
         }
-        b.source::<Req>("bank_req", &s);
-        b.source::<Wb>("bank_wb", &s);
-        b.source::<Rsp>("bank_rsp_in", &s);
-        b.source::<MemRsp>("bank_mem_rsp", &s);
-        b.sink::<Rsp>("bank_rsp", &s);
-        b.sink::<Fwd>("bank_fwd", &s);
-        b.sink::<MemReq>("bank_mem_req", &s);
+        Network::connect(&mut b, &s, &["req", "wb", "rsp_out"]);
         World {
             b,
             p: p.stash.clone(),
             golden: Golden::new(LINES.start * W..LINES.end * W, &KINDS),
             s,
-            post: Vec::new(),
-            memory: BTreeMap::new(),
-            slow: 10,
+            net: Network::new(&p.stash.spandex, 10),
             open: BTreeMap::new(),
             changing: BTreeMap::new(),
             next: 0,
@@ -93,13 +76,6 @@ impl World {
             answers: 0,
             maps: 0,
         }
-    }
-
-    fn later(&mut self, to: String, m: Msg) {
-        let rng = &mut self.b.rng;
-        let long = if rng.random_bool(0.03) { 10 * self.slow } else { self.slow };
-        let due = self.b.sim.cycle() + rng.random_range(1..=long);
-        self.post.push((due, to, m));
     }
 
     /// One cycle of everything.
@@ -117,15 +93,7 @@ impl World {
                 self.reply(d, &m);
             }
         }
-        let mut i = 0;
-        while i < self.post.len() {
-            if self.post[i].0 <= now {
-                let (_, to, m) = self.post.swap_remove(i);
-                self.b.send(&to, m);
-            } else {
-                i += 1;
-            }
-        }
+        self.net.deliver(&mut self.b, now);
         let slowest = self.open.iter().map(|(at, (open, since))| (since, at, open)).min_by_key(|o| o.0);
         if let Some((since, at, open)) = slowest {
             assert!(now - since < 8_000, "{open:x?} of {at:?} is not answered");
@@ -133,44 +101,22 @@ impl World {
     }
 
     fn network(&mut self) {
-        let devs = KINDS.len() as u64;
-        for d in 0..devs {
-            for (out, to) in [("req", "bank_req"), ("wb", "bank_wb")] {
-                while let Some((_, m)) = self.b.received(&format!("d{d}_{out}")) {
-                    self.later(to.into(), m);
-                }
-            }
-            while let Some((_, m)) = self.b.received(&format!("d{d}_rsp_out")) {
-                let dst = m.get("dst");
+        for d in 0..KINDS.len() {
+            self.net.device(&mut self.b, d, |out, m| {
                 // Nobody else sends direct requests.
-                if m.get("direct") == 1 {
+                let probe = out == "rsp_out" && m.get("direct") == 1;
+                if probe {
                     assert_eq!(m.get("tag"), PROBE);
-                    self.probes.push(m);
-                    continue;
+                    self.probes.push(m.clone());
                 }
-                self.later(if dst < devs { format!("d{dst}_rsp") } else { "bank_rsp_in".into() }, m);
-            }
+                probe
+            });
         }
-        for (out, to) in [("bank_rsp", "rsp"), ("bank_fwd", "fwd")] {
-            while let Some((_, m)) = self.b.received(out) {
-                if out == "bank_fwd" && m.get("op") == FwdOp::RvkO as u64 {
-                    let line = m.get("line");
-                    bits(m.get("own")).for_each(|w| self.golden.revoked(line * W + w));
-                }
-                let to = format!("d{}_{to}", m.get("dst"));
-                self.later(to, m);
+        self.net.bank(&mut self.b, |m| {
+            if m.get("op") == FwdOp::RvkO as u64 {
+                bits(m.get("own")).for_each(|w| self.golden.revoked(m.get("line") * W + w));
             }
-        }
-        while let Some((_, m)) = self.b.received("bank_mem_req") {
-            let line = m.get("line");
-            if m.get("write") == 1 {
-                self.memory.insert(line, m.wide("data").clone());
-            } else {
-                let data = self.memory.get(&line).cloned().unwrap_or_else(|| Bv::zero(256));
-                let rsp = Msg::of::<MemRsp>(&self.s, &[("tbe", m.get("tbe"))]).with("data", data);
-                self.later("bank_mem_rsp".into(), rsp);
-            }
-        }
+        });
     }
 
     pub fn run(&mut self, cycles: u64) {
@@ -251,8 +197,8 @@ impl World {
         self.order(CuOp::Kend);
         self.order(CuOp::Kbegin);
         // What was written back may still be on its way.
-        self.run(30 * self.slow + 60);
-        assert!(self.post.is_empty(), "something is under way");
+        self.run(30 * self.net.slow + 60);
+        assert!(self.net.idle(), "something is under way");
         self.look();
     }
 }

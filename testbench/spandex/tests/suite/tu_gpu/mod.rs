@@ -1,5 +1,6 @@
 //! `tu-gpu` alone: messages one by one, back-pressure, messages that cannot come. Random work is in the tests of `gpu-l1`, which have the unit below it.
 
+use crate::words::{line_of, small_spandex};
 use weft_bench::{Bench, Msg, random_bits};
 use weft_rtl::bv::Bv;
 use weft_spandex::msg::{Fwd, FwdOp, GpuOp, GpuReq, GpuRsp, Req, ReqOp, Rsp, RspOp, Wb, WordOp};
@@ -19,19 +20,7 @@ struct Unit {
 
 impl Unit {
     fn new(n_fail: u32) -> Unit {
-        let s = Spandex {
-            cpus: 2,
-            cus: 2,
-            sharers: 2,
-            addr_bits: 32,
-            line: 32,
-            banks: 2,
-            mshrs: 3,
-            sb: 2,
-            wbb: 2,
-            tbes: 4,
-            ..Spandex::default()
-        };
+        let s = Spandex { sb: 2, ..small_spandex() };
         let p = TuGpuParams { n_fail, ..TuGpuParams::published(s.clone()) };
         let mut b = Bench::new(&tu_gpu(&p).expect("legal"), u64::from(n_fail));
         b.source::<GpuReq>("l1_req", &s);
@@ -69,7 +58,7 @@ impl Unit {
     }
 
     /// A response whose words are all of one number.
-    fn respond(&mut self, op: RspOp, tag: u64, mask: u64, src: u64, word: u64) {
+    fn respond(&mut self, op: RspOp, tag: u64, mask: u64, src: u64, word: u32) {
         let m = self.message(op, tag, mask, src).with("data", line_of(&[word; 8]));
         self.b.send("rsp", m);
     }
@@ -78,11 +67,6 @@ impl Unit {
         (0..cycles).for_each(|_| self.b.advance());
         self.b.sim.failures().first().map(|f| format!("{f:?}"))
     }
-}
-
-fn line_of(words: &[u64; 8]) -> Bv {
-    let limbs: Vec<u64> = words.chunks(2).map(|w| w[0] | w[1] << 32).collect();
-    Bv::from_limbs(&limbs, 256)
 }
 
 #[test]
@@ -206,7 +190,7 @@ fn responses_sink_while_every_output_waits() {
     u.b.run(10);
     for tag in 0..3 {
         u.respond(RspOp::NackV, tag, 0x01, PEER, 0);
-        u.respond(RspOp::RspV, tag, 0xfe, BANK, tag);
+        u.respond(RspOp::RspV, tag, 0xfe, BANK, tag as u32);
     }
     for tag in 3..5 {
         u.respond(RspOp::RspWt, tag, 0xf0, BANK, 0);

@@ -1,5 +1,6 @@
 //! The device: an L1 on its translation unit.
 
+use crate::words::small_spandex;
 use std::sync::Arc;
 use weft_rtl::ir::Module;
 use weft_spandex::fabric::mesi_device;
@@ -40,19 +41,7 @@ impl DeviceParams {
 
 /// A small device: 2 sets of 2 ways, lines of 8 words, short queues.
 pub fn small() -> DeviceParams {
-    let spandex = Spandex {
-        cpus: 2,
-        cus: 2,
-        sharers: 2,
-        addr_bits: 32,
-        line: 32,
-        banks: 2,
-        mshrs: 3,
-        sb: 6,
-        wbb: 2,
-        tbes: 4,
-        ..Spandex::default()
-    };
+    let spandex = Spandex { sb: 6, ..small_spandex() };
     DeviceParams::new(MesiPort { spandex, size: 128, ways: 2 })
 }
 

@@ -1,7 +1,8 @@
 //! The races of spandex.md section 5 for a MESI device, one by one.
 
 use crate::tu_mesi::device::small;
-use crate::tu_mesi::hand::{ALL, Hand, OTHER, words};
+use crate::tu_mesi::hand::{ALL, Hand, OTHER};
+use crate::words::words;
 use weft_spandex::msg::{FwdOp, ReqOp, RspOp};
 
 /// Lines of one set of the small L1, which has two ways.

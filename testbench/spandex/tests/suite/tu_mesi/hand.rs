@@ -1,8 +1,8 @@
 //! The device with a core and a network that are played by hand.
 
 use crate::tu_mesi::device::{DeviceParams, OWN, device, small};
+use crate::words::{core_request, line_of, words};
 use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp};
-use weft_rtl::bv::Bv;
 use weft_spandex::msg::{Fwd, FwdOp, Req, ReqOp, Rsp, RspOp, Wb};
 use weft_spandex_bench::bench::{Bench, Msg};
 
@@ -44,27 +44,10 @@ impl Hand {
         u64::from(self.p.spandex().devs()) + line % u64::from(self.p.spandex().banks)
     }
 
-    fn data(&self, words: &[u32]) -> Bv {
-        let mut all = words.to_vec();
-        all.resize(8, 0);
-        let limbs: Vec<u64> = all.chunks(2).map(|c| u64::from(c[0]) | u64::from(c[1]) << 32).collect();
-        Bv::from_limbs(&limbs, 256)
-    }
-
     fn cu(&mut self, op: CuOp, fields: &[(&str, u64)], words: &[u32]) -> u64 {
         let id = self.next;
         self.next += 1;
-        let base = [
-            ("op", op as u64),
-            ("id", id),
-            ("sync", 0),
-            ("sem", 0),
-            ("class", 0),
-            ("want_ack", 1),
-            ("sgn", 0),
-        ];
-        let m = Msg::of::<CuReq>(&self.p.spandex().cu(), &[&base[..], fields].concat());
-        let m = m.with("data", self.data(words));
+        let m = core_request(&self.p.spandex().cu(), id, op, fields, words);
         self.b.send("cu_req", m);
         id
     }
@@ -109,12 +92,8 @@ impl Hand {
         let base =
             [("op", op as u64), ("line", line), ("mask", mask), ("src", self.bank(line)), ("dirty", 0)];
         let extra = [("extra", 0), ("direct", 0)];
-        let given = fields.iter().map(|f| f.0).collect::<Vec<_>>();
-        let base: Vec<(&str, u64)> =
-            base.into_iter().chain(extra).filter(|f| !given.contains(&f.0)).collect();
-        let m = Msg::of::<Rsp>(self.p.spandex(), &[&base[..], fields].concat());
-        let m = m.with("data", self.data(words));
-        self.b.send("rsp", m);
+        let m = Msg::of::<Rsp>(self.p.spandex(), &[&base[..], &extra, fields].concat());
+        self.b.send("rsp", m.with("data", line_of(words)));
     }
 
     /// A forward; the bank's TBE is 2, the other device's transaction 9.
@@ -132,10 +111,8 @@ impl Hand {
             ("for_wt", 0),
             ("direct", 0),
         ];
-        let given = fields.iter().map(|f| f.0).collect::<Vec<_>>();
-        let base: Vec<(&str, u64)> = base.into_iter().filter(|f| !given.contains(&f.0)).collect();
         let m = Msg::of::<Fwd>(self.p.spandex(), &[&base[..], fields].concat());
-        let m = m.with("data", self.data(words));
+        let m = m.with("data", line_of(words));
         self.b.send("fwd", m);
     }
 
@@ -163,10 +140,7 @@ impl Hand {
 
     /// Some cycles in which nothing leaves.
     pub fn rest(&mut self) {
-        self.b.run(40);
-        for channel in ["cu_rsp", "req", "wb", "rsp_out", "fwd_out"] {
-            assert_eq!(self.b.received(channel), None, "{channel}");
-        }
+        self.b.silent(40, &["cu_rsp", "req", "wb", "rsp_out", "fwd_out"]);
     }
 
     /// The line is owned, exclusive and clean.
@@ -187,12 +161,6 @@ impl Hand {
 
     /// The block has nothing to do, and knows it.
     pub fn sleeps(&mut self) {
-        (0..40).for_each(|_| self.b.sim.step());
-        assert!(self.b.sim.asleep());
+        self.b.falls_asleep(40);
     }
-}
-
-/// Words of a message.
-pub fn words(m: &Msg) -> Vec<u32> {
-    (0..8).map(|w| m.wide("data").slice(32 * w, 32).low_u64() as u32).collect()
 }

@@ -71,9 +71,7 @@ impl World {
         b.source::<Fwd>("fwd", s);
         b.source::<Rsp>("rsp", s);
         b.set("own", OWN);
-        for (sink, chance) in [("req", 0.6), ("wb", 0.4), ("rsp_out", 0.6)] {
-            b.sink_mut(sink).chance = chance;
-        }
+        b.chances(&[("req", 0.6), ("wb", 0.4), ("rsp_out", 0.6)]);
         let lines: Vec<u64> = (0x40..0x48).collect();
         World {
             llc: Llc::new(s, &lines, THREADS),
@@ -312,7 +310,6 @@ impl World {
                 assert_eq!(word.value, expected, "line {line:#x} word {w} in the end: {word:?}");
             }
         }
-        (0..40).for_each(|_| self.b.sim.step());
-        assert!(self.b.sim.asleep(), "without work nothing changes");
+        self.b.falls_asleep(40);
     }
 }

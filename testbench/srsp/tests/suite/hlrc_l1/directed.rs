@@ -1,7 +1,10 @@
 //! Every row and race of srsp.md section 9, one at a time; latencies; what must never happen.
 
-use crate::hlrc_l1::l2::{LINE, Owner};
-use crate::hlrc_l1::world::{Ask, OWN, World, atomic, small};
+use crate::hlrc_l1::l2::Owner;
+use crate::hlrc_l1::world::{World, atomic, small};
+use crate::l1_bench::ask::Ask;
+use crate::l1_bench::banks::{LINE, OWN};
+use crate::l1_bench::mask;
 use weft_srsp::hlrc_l1::HlrcL1Params;
 use weft_srsp::msg::{Probe, ProbeOp, Rsp, RspOp, SyncOp};
 use weft_srsp_bench::bench::Msg;
@@ -16,7 +19,7 @@ const Z: u64 = 0x5084;
 
 fn quiet_at(p: &HlrcL1Params) -> World {
     let mut w = World::new(p, 1);
-    w.l2.slow = 3;
+    w.banks.slow = 3;
     w.rest(40);
     w
 }
@@ -30,10 +33,6 @@ fn line(addr: u64) -> u64 {
     addr / LINE
 }
 
-fn mask(addr: u64) -> u64 {
-    0xf << (addr % LINE)
-}
-
 fn add(addr: u64, value: u64) -> Ask {
     atomic(SyncOp::Add, addr, value, 0)
 }
@@ -44,7 +43,7 @@ fn seen(list: &[(&str, u64)]) -> Vec<String> {
 
 /// Takes what the L2 has seen since the last call.
 fn saw(w: &mut World) -> Vec<String> {
-    std::mem::take(&mut w.l2.seen)
+    std::mem::take(&mut w.banks.seen)
 }
 
 /// The line is owned; what it took is forgotten.
@@ -56,7 +55,7 @@ fn own(w: &mut World, addr: u64) {
 #[test]
 fn the_first_atomic_registers_and_the_next_ones_stay() {
     let mut w = quiet();
-    w.l2.put(A, 4, 7);
+    w.banks.put(A, 4, 7);
     assert_eq!(w.alone(add(A, 1)).0, 7);
     assert_eq!(saw(&mut w), seen(&[("REG", A)]));
     for old in 8..12 {
@@ -66,7 +65,7 @@ fn the_first_atomic_registers_and_the_next_ones_stay() {
     }
     assert_eq!(saw(&mut w), seen(&[]));
     assert_eq!((w.b.counted("hlrc_l1_reg"), w.b.counted("hlrc_l1_local")), (1, 4));
-    assert_eq!(w.l2.word(A, 4), 7, "what atomics write stays here");
+    assert_eq!(w.banks.word(A, 4), 7, "what atomics write stays here");
 }
 
 #[test]
@@ -76,11 +75,11 @@ fn a_clean_line_keeps_its_frame_and_a_dirty_one_is_written_back_first() {
     w.alone(add(A, 1));
     assert_eq!(saw(&mut w), seen(&[("RD", A), ("REG", A)]));
     w.ask(Ask::Store(B, 5, false));
-    w.l2.hold = vec![RspOp::WbAck];
+    w.banks.hold = vec![RspOp::WbAck];
     let id = w.ask(add(B, 1));
     w.rest(60);
     assert_eq!(saw(&mut w), seen(&[("WB", B)]), "REG waits until the WBT has lost the line");
-    w.l2.hold.clear();
+    w.banks.hold.clear();
     w.rest(60);
     assert_eq!((saw(&mut w), w.answered()), (seen(&[("REG", B)]), vec![id]));
     w.alone(Ask::Load(C));
@@ -94,14 +93,14 @@ fn a_gain_flushes_and_drops_all_but_owned_lines() {
     own(&mut w, A);
     w.alone(Ask::Load(Y));
     w.ask(Ask::Store(Z, 3, false));
-    w.l2.put(Y, 4, 9);
+    w.banks.put(Y, 4, 9);
     assert_eq!(w.alone(Ask::Load(Y)).0, 0, "a copy may be old");
-    w.l2.hold = vec![RspOp::WbAck];
+    w.banks.hold = vec![RspOp::WbAck];
     let id = w.ask(add(B, 1));
     w.rest(60);
     assert_eq!(w.answered(), [0; 0], "the answer comes after I");
-    assert_eq!(w.l2.log, [(line(Z), mask(Z))]);
-    w.l2.hold.clear();
+    assert_eq!(w.banks.log, [(line(Z), mask(Z))]);
+    w.banks.hold.clear();
     w.rest(60);
     assert_eq!(w.answered(), [id]);
     assert_eq!(w.alone(Ask::Load(Y)).0, 9);
@@ -117,7 +116,7 @@ fn a_loss_hands_over_at_once_what_it_captured_and_only_after_its_flush() {
     let mut w = quiet();
     own(&mut w, A);
     w.alone(Ask::Store(Y, 3, true));
-    w.l2.hold = vec![RspOp::WbAck];
+    w.banks.hold = vec![RspOp::WbAck];
     w.take(line(A));
     w.rest(60);
     assert_eq!(saw(&mut w), seen(&[("WB", Y)]), "REVOKE_ACK waits for the flush");
@@ -126,10 +125,10 @@ fn a_loss_hands_over_at_once_what_it_captured_and_only_after_its_flush() {
     let id = w.ask(add(A, 1));
     w.rest(60);
     assert_eq!((saw(&mut w), w.answered()), (seen(&[]), vec![]));
-    w.l2.hold.clear();
+    w.banks.hold.clear();
     w.until_seen(&format!("REVOKE_ACK1 {}", line(A)));
-    assert_eq!((w.l2.word(A, 4), w.l2.word(Y, 4), w.l2.word(Z, 4)), (1, 3, 0));
-    w.l2.owners.clear();
+    assert_eq!((w.banks.word(A, 4), w.banks.word(Y, 4), w.banks.word(Z, 4)), (1, 3, 0));
+    w.owners.clear();
     w.rest(80);
     assert_eq!(w.answered(), [id]);
     assert_eq!(saw(&mut w), seen(&[("REVOKE_ACK1", A), ("REG", A), ("WB", Z)]), "the gain flushes Z");
@@ -143,17 +142,17 @@ fn a_loss_hands_over_at_once_what_it_captured_and_only_after_its_flush() {
 #[test]
 fn a_revoke_that_overtakes_its_grant_waits() {
     let mut w = quiet();
-    w.l2.hold = vec![RspOp::RegData];
+    w.banks.hold = vec![RspOp::RegData];
     let ids = [1, 2, 3].map(|n| w.ask(add(A, n)));
     w.until_seen(&format!("REG {}", line(A)));
     w.take(line(A));
     w.rest(60);
     assert_eq!((saw(&mut w), w.answered()), (seen(&[("REG", A)]), vec![]));
     assert_eq!(w.b.counted("srsp.hlrc_l1.REVOKE.PR"), 1);
-    w.l2.hold.clear();
+    w.banks.hold.clear();
     w.rest(60);
     assert_eq!((saw(&mut w), w.answered()), (seen(&[("REVOKE_ACK1", A)]), ids.to_vec()));
-    assert_eq!(w.l2.word(A, 4), 6, "all that joined is done before");
+    assert_eq!(w.banks.word(A, 4), 6, "all that joined is done before");
 }
 
 /// Two lines of a set are owned, Y is dirty, acknowledgements are held; an atomic on a third line evicts the first.
@@ -161,7 +160,7 @@ fn evicts_first(w: &mut World) -> u64 {
     own(w, A);
     own(w, B);
     w.alone(Ask::Store(Y, 3, true));
-    w.l2.hold = vec![RspOp::WbAck];
+    w.banks.hold = vec![RspOp::WbAck];
     let id = w.ask(add(C, 1));
     w.rest(60);
     let mut found = saw(w);
@@ -174,15 +173,15 @@ fn evicts_first(w: &mut World) -> u64 {
 fn an_owned_victim_is_given_back_after_a_flush() {
     let mut w = quiet();
     let id = evicts_first(&mut w);
-    w.l2.hold = vec![RspOp::UnregAck];
+    w.banks.hold = vec![RspOp::UnregAck];
     w.rest(60);
     assert_eq!((saw(&mut w), w.answered()), (seen(&[("UNREG", A)]), vec![id]));
-    assert_eq!((w.l2.word(A, 4), w.l2.word(Y, 4)), (1, 3));
+    assert_eq!((w.banks.word(A, 4), w.banks.word(Y, 4)), (1, 3));
     // REG and reads wait for UNREG_ACK.
     let ids = [w.ask(add(A, 1)), w.ask(Ask::Load(A))];
     w.rest(60);
     assert_eq!(saw(&mut w), seen(&[]));
-    w.l2.hold.clear();
+    w.banks.hold.clear();
     w.rest(120);
     assert_eq!(w.answered(), ids);
     assert!(saw(&mut w).contains(&format!("REG {}", line(A))));
@@ -195,16 +194,16 @@ fn a_revoke_of_a_captured_victim_makes_its_unreg_a_revoke_ack() {
     w.take(line(A));
     w.rest(60);
     assert_eq!(saw(&mut w), seen(&[]), "its flush goes on");
-    w.l2.hold.clear();
+    w.banks.hold.clear();
     w.rest(60);
     assert_eq!(saw(&mut w), seen(&[("REVOKE_ACK1", A)]));
-    assert_eq!((w.l2.word(A, 4), w.b.counted("srsp.hlrc_l1.REVOKE.captured")), (1, 1));
+    assert_eq!((w.banks.word(A, 4), w.b.counted("srsp.hlrc_l1.REVOKE.captured")), (1, 1));
     // The WBT entry of the UNREG that was not sent is free again.
     w.rest(60);
     assert_eq!(w.answered().len(), 1);
-    w.l2.owners.retain(|_, owner| *owner == Owner::Ours);
+    w.owners.retain(|_, owner| *owner == Owner::Ours);
     w.alone(Ask::End);
-    assert_eq!(w.l2.owners.len(), 0);
+    assert_eq!(w.owners.len(), 0);
 }
 
 #[test]
@@ -212,14 +211,14 @@ fn a_revoke_that_crosses_an_unreg_is_answered_without_the_line() {
     let mut w = quiet();
     own(&mut w, A);
     own(&mut w, B);
-    w.l2.hold_probes = true;
+    w.hold_probes = true;
     w.take(line(A));
     w.alone(add(C, 1));
     w.rest(60);
     assert_eq!(saw(&mut w), seen(&[("REG", C), ("UNREG", A)]));
     // A store may take a frame for the line meanwhile.
     w.alone(Ask::Store(A + 8, 5, true));
-    w.l2.hold_probes = false;
+    w.hold_probes = false;
     w.rest(60);
     let found = saw(&mut w);
     assert_eq!(found.last(), seen(&[("REVOKE_ACK0", A)]).last(), "{found:?}");
@@ -233,7 +232,7 @@ fn the_second_user_of_the_capture_buffer_waits() {
     own(&mut w, A);
     own(&mut w, B);
     w.alone(Ask::Store(Y, 3, true));
-    w.l2.hold = vec![RspOp::WbAck];
+    w.banks.hold = vec![RspOp::WbAck];
     w.take(line(A));
     w.take(line(B));
     w.rest(60);
@@ -242,13 +241,13 @@ fn the_second_user_of_the_capture_buffer_waits() {
     let ids = [w.ask(add(A, 1)), w.ask(add(B, 1))];
     w.rest(60);
     assert_eq!(saw(&mut w), seen(&[("WB", Y)]));
-    w.l2.hold.clear();
+    w.banks.hold.clear();
     w.rest(60);
     let mut found = saw(&mut w);
     found.sort();
     assert_eq!(found, seen(&[("REVOKE_ACK1", A), ("REVOKE_ACK1", B)]));
     assert!(w.b.counted("srsp.hlrc_l1.REVOKE.O.wait") > 0);
-    w.l2.owners.clear();
+    w.owners.clear();
     w.rest(200);
     assert_eq!(w.answered().len(), ids.len());
     assert!(w.b.counted("hlrc_l1_local") <= before + 1);
@@ -256,14 +255,14 @@ fn the_second_user_of_the_capture_buffer_waits() {
     let mut w = quiet();
     [A, B, Z].iter().for_each(|addr| own(&mut w, *addr));
     w.alone(Ask::Store(Y, 3, true));
-    w.l2.hold = vec![RspOp::WbAck];
+    w.banks.hold = vec![RspOp::WbAck];
     w.take(line(Z));
     w.rest(20);
     let id = w.ask(Ask::Load(C));
     w.rest(60);
     assert!(w.b.counted("srsp.race.hlrc_l1_evict_waits") > 0);
     assert_eq!(saw(&mut w), seen(&[("WB", Y)]));
-    w.l2.hold.clear();
+    w.banks.hold.clear();
     w.rest(120);
     assert_eq!(w.answered(), [id]);
     let mut found = saw(&mut w);
@@ -278,7 +277,7 @@ fn given_back_lines_never_fill_the_wbt() {
         let mut p = HlrcL1Params { size: 2048, ways: 4, ..small() };
         p.srsp.wbt = wbt;
         let mut w = quiet_at(&p);
-        w.l2.hold_probes = true;
+        w.hold_probes = true;
         let lines: Vec<u64> = (0..4).map(|i| 0x8000 + 0x200 * i).collect();
         lines.iter().for_each(|addr| own(&mut w, *addr));
         // As many lines as may be given back, of which each is revoked at the L2 before its UNREG comes.
@@ -288,17 +287,17 @@ fn given_back_lines_never_fill_the_wbt() {
             w.alone(add(0x8800 + 0x200 * i, 1));
             w.rest(40);
         }
-        assert_eq!(w.l2.seen.iter().filter(|s| s.starts_with("UNREG")).count(), given);
+        assert_eq!(w.banks.seen.iter().filter(|s| s.starts_with("UNREG")).count(), given);
         // One more victim, dirty data, and a REVOKE of an owned line before those of the others.
         w.alone(Ask::Store(Y, 3, true));
         w.take(line(0x8800));
         w.ask(add(0x9000, 1));
         w.rest(60);
-        w.l2.hold_probes = false;
+        w.hold_probes = false;
         w.rest(300);
         assert_eq!(w.answered().len(), 1);
-        assert_eq!(w.l2.seen.iter().filter(|s| s.starts_with("REVOKE_ACK0")).count(), given);
-        assert!(w.l2.seen.contains(&format!("REVOKE_ACK1 {}", line(0x8800))));
+        assert_eq!(w.banks.seen.iter().filter(|s| s.starts_with("REVOKE_ACK0")).count(), given);
+        assert!(w.banks.seen.contains(&format!("REVOKE_ACK1 {}", line(0x8800))));
     }
 }
 
@@ -306,26 +305,26 @@ fn given_back_lines_never_fill_the_wbt() {
 fn plain_accesses_of_an_owned_line_are_done_at_the_l2() {
     let mut w = quiet();
     own(&mut w, A);
-    w.l2.put(A + 8, 4, 6);
+    w.banks.put(A + 8, 4, 6);
     assert_eq!(w.alone(Ask::Load(A + 8)).0, 6);
-    w.l2.put(A + 8, 4, 7);
+    w.banks.put(A + 8, 4, 7);
     assert_eq!(w.alone(Ask::Load(A + 8)).0, 7, "nothing is installed");
     assert_eq!(saw(&mut w), seen(&[("RDU", A), ("RDU", A)]));
-    w.l2.hold = vec![RspOp::WbAck];
+    w.banks.hold = vec![RspOp::WbAck];
     w.alone(Ask::Store(A + 8, 9, true));
     let id = w.ask(Ask::Load(A + 8));
     w.rest(60);
     assert_eq!(saw(&mut w), seen(&[("WB", A)]), "the read waits for the write-back");
-    assert_eq!(w.l2.log, [(line(A), mask(A + 8))]);
-    w.l2.hold.clear();
+    assert_eq!(w.banks.log, [(line(A), mask(A + 8))]);
+    w.banks.hold.clear();
     w.rest(60);
     assert_eq!((saw(&mut w), w.answered()), (seen(&[("RDU", A)]), vec![id]));
     // A store waits for a read under way, or the read could see it.
-    w.l2.hold = vec![RspOp::Fill];
+    w.banks.hold = vec![RspOp::Fill];
     let ids = [w.ask(Ask::Load(A + 8)), w.ask(Ask::Store(A + 8, 10, true))];
     w.rest(60);
     assert_eq!(saw(&mut w), seen(&[("RDU", A)]));
-    w.l2.hold.clear();
+    w.banks.hold.clear();
     w.rest(60);
     assert_eq!((saw(&mut w), w.answered()), (seen(&[("WB", A)]), ids.to_vec()));
 }
@@ -338,8 +337,8 @@ fn a_plain_store_to_an_owned_line_is_seen_by_atomics_and_survives_the_loss() {
     w.alone(Ask::Store(A, 20, true));
     w.take(line(A));
     w.until_seen(&format!("REVOKE_ACK1 {}", line(A)));
-    assert_eq!(w.l2.word(A, 4), 20);
-    w.l2.owners.clear();
+    assert_eq!(w.banks.word(A, 4), 20);
+    w.owners.clear();
     own(&mut w, A);
     w.alone(Ask::Store(A, 30, true));
     assert_eq!(w.alone(add(A, 1)).0, 30);
@@ -349,12 +348,12 @@ fn a_plain_store_to_an_owned_line_is_seen_by_atomics_and_survives_the_loss() {
 fn a_flush_waits_for_plain_stores_to_owned_lines() {
     let mut w = quiet();
     own(&mut w, A);
-    w.l2.hold = vec![RspOp::WbAck];
+    w.banks.hold = vec![RspOp::WbAck];
     w.alone(Ask::Store(A + 8, 9, true));
     w.take(line(A));
     w.rest(60);
     assert_eq!(saw(&mut w), seen(&[("WB", A)]));
-    w.l2.hold.clear();
+    w.banks.hold.clear();
     w.rest(60);
     assert_eq!(saw(&mut w), seen(&[("REVOKE_ACK1", A)]));
 }
@@ -364,10 +363,10 @@ fn a_flush_waits_for_plain_stores_to_owned_lines() {
 fn a_closed_gate_does_not_stop_a_gain() {
     let mut w = quiet();
     w.alone(Ask::Store(Y, 3, true));
-    w.l2.hold = vec![RspOp::RegData, RspOp::WbAck];
+    w.banks.hold = vec![RspOp::RegData, RspOp::WbAck];
     let mut ids = vec![w.ask(add(A, 1)), w.ask(add(Z, 1))];
     w.until_seen(&format!("REG {}", line(Z)));
-    w.l2.hold = vec![RspOp::WbAck];
+    w.banks.hold = vec![RspOp::WbAck];
     w.rest(60);
     assert_eq!((w.b.counted("srsp.hlrc_l1.REG_DATA"), w.b.counted("srsp.race.hlrc_l1_gain_in_gain")), (2, 1));
     // Nobody else gets through meanwhile.
@@ -378,26 +377,26 @@ fn a_closed_gate_does_not_stop_a_gain() {
     w.take(line(Z));
     w.rest(60);
     assert!(w.b.counted("srsp.race.hlrc_l1_revoke_in_gain") > 0);
-    w.l2.hold.clear();
+    w.banks.hold.clear();
     w.rest(80);
     let mut answered = w.answered();
     answered.sort_unstable();
     assert_eq!((answered, w.b.counted("hlrc_l1_flash_gain")), (ids, 2));
-    assert_eq!(w.l2.word(Z, 4), 1);
+    assert_eq!(w.banks.word(Z, 4), 1);
 }
 
 #[test]
 fn a_fill_that_a_gain_overtakes_is_not_installed() {
     let mut w = quiet();
-    w.l2.hold = vec![RspOp::Fill];
+    w.banks.hold = vec![RspOp::Fill];
     let mut ids = vec![w.ask(Ask::Load(Y)), w.ask(add(A, 1))];
     w.rest(60);
     // The marked MSHR takes no other load.
     ids.push(w.ask(Ask::Load(Y)));
     w.rest(60);
     assert_eq!(w.answered(), [ids[1]]);
-    w.l2.put(Y, 4, 9);
-    w.l2.hold.clear();
+    w.banks.put(Y, 4, 9);
+    w.banks.hold.clear();
     w.rest(60);
     assert_eq!(w.answered(), [ids[0], ids[2]]);
     assert_eq!(saw(&mut w).iter().filter(|s| **s == format!("RD {}", line(Y))).count(), 2);
@@ -407,11 +406,11 @@ fn a_fill_that_a_gain_overtakes_is_not_installed() {
 #[test]
 fn a_pending_registration_stays_over_an_invalidation() {
     let mut w = quiet();
-    w.l2.hold = vec![RspOp::RegData];
+    w.banks.hold = vec![RspOp::RegData];
     let ids = [w.ask(add(A, 1)), w.ask(Ask::Begin)];
     w.rest(60);
     assert_eq!((w.answered(), w.b.counted("srsp.hlrc_l1.flash.PR")), (vec![ids[1]], 1));
-    w.l2.hold.clear();
+    w.banks.hold.clear();
     w.rest(60);
     assert_eq!((w.answered(), saw(&mut w)), (vec![ids[0]], seen(&[("REG", A)])));
 }
@@ -443,12 +442,12 @@ fn a_kernel_ends_with_nothing_owned() {
     }
     w.ask(Ask::Store(C + 0x40, 3, false));
     w.alone(Ask::End);
-    assert_eq!([A, B, Y, Z, C + 0x40].map(|addr| w.l2.word(addr, 4)), [10, 11, 12, 13, 3]);
-    assert!(w.l2.owners.is_empty());
+    assert_eq!([A, B, Y, Z, C + 0x40].map(|addr| w.banks.word(addr, 4)), [10, 11, 12, 13, 3]);
+    assert!(w.owners.is_empty());
     assert_eq!(w.b.counted("hlrc_l1_flush_kend"), 4);
     w.alone(Ask::Begin);
     // Another CU stores plainly in between; the next kernel's atomics see it.
-    w.l2.put(A, 4, 40);
+    w.banks.put(A, 4, 40);
     assert_eq!(w.alone(add(A, 1)).0, 40);
     // Without an owned line an end is short.
     let mut w = quiet();
@@ -460,12 +459,12 @@ fn fences_do_what_they_say_beyond_the_work_group() {
     let mut w = quiet();
     w.alone(Ask::Load(Y));
     w.alone(Ask::Store(Z, 3, true));
-    w.l2.put(Y, 4, 9);
+    w.banks.put(Y, 4, 9);
     w.alone(Ask::Fence { acquire: true, scope: 0 });
     w.alone(Ask::Fence { acquire: false, scope: 0 });
-    assert_eq!((w.alone(Ask::Load(Y)).0, w.l2.word(Z, 4)), (0, 0));
+    assert_eq!((w.alone(Ask::Load(Y)).0, w.banks.word(Z, 4)), (0, 0));
     w.alone(Ask::Fence { acquire: false, scope: 1 });
-    assert_eq!((w.alone(Ask::Load(Y)).0, w.l2.word(Z, 4)), (0, 3));
+    assert_eq!((w.alone(Ask::Load(Y)).0, w.banks.word(Z, 4)), (0, 3));
     w.alone(Ask::Fence { acquire: true, scope: 2 });
     assert_eq!(w.alone(Ask::Load(Y)).0, 9);
 }
@@ -477,16 +476,7 @@ fn hits_and_owned_atomics_take_the_latency_and_stream() {
         own(&mut w, A);
         w.alone(Ask::Load(Y));
         for ask in [Ask::Load(Y), add(A, 1)] {
-            let (_, cycles) = w.alone(ask);
-            assert_eq!(cycles, u64::from(latency) + 1);
-            (0..40).for_each(|_| {
-                w.ask(ask);
-            });
-            w.rest(80);
-            let times: Vec<u64> =
-                std::iter::from_fn(|| w.b.received("cu_rsp")).map(|(cycle, _)| cycle).collect();
-            assert_eq!(times.len(), 40);
-            assert!(times.windows(2).all(|t| t[1] == t[0] + 1), "one per cycle: {times:?}");
+            w.streams(ask, latency);
         }
     }
 }
@@ -496,20 +486,16 @@ fn hits_and_owned_atomics_take_the_latency_and_stream() {
 fn an_l1_in_which_nothing_can_happen_sleeps() {
     let mut w = quiet();
     own(&mut w, A);
-    w.rest(60);
-    (0..60).for_each(|_| w.b.sim.step());
-    assert!(w.b.sim.asleep());
+    w.falls_asleep();
     // A REVOKE waits for a grant that does not come, another CU's request for a fill.
-    w.l2.hold = vec![RspOp::RegData, RspOp::Fill, RspOp::WbAck];
+    w.banks.hold = vec![RspOp::RegData, RspOp::Fill, RspOp::WbAck];
     w.alone(Ask::Store(Z, 3, true));
     w.ask(add(B, 1));
     w.until_seen(&format!("REG {}", line(B)));
     w.take(line(B));
     w.ask(Ask::Load(Y));
     w.ask(Ask::Store(Y, 3, false));
-    w.rest(60);
-    (0..60).for_each(|_| w.b.sim.step());
-    assert!(w.b.sim.asleep());
+    w.falls_asleep();
 }
 
 /// Messages that the protocol does not know fail an assertion of the hardware.

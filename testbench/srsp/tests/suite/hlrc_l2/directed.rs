@@ -9,20 +9,13 @@ const BOTH: [L2Write; 2] = [L2Write::Combine, L2Write::ThroughInv];
 
 /// A bank whose memory answers at once, and which is clear by now; L1s flush in no time.
 fn world(p: &HlrcL2Params) -> World {
-    let mut w = World::new(p, Mix::NOTHING, 24, 1);
-    w.b.run(20);
-    w.memory.delay = 0;
+    let mut w = World::new(p, Mix::NOTHING, 24, 1).at_once(20);
     w.flush = 0;
     w
 }
 
 fn run(w: &mut World, cycles: u64) {
-    (0..cycles).for_each(|_| w.step(false));
-    w.check();
-}
-
-fn drain(w: &mut World) {
-    w.drain();
+    w.rest(cycles);
     w.check();
 }
 
@@ -34,7 +27,7 @@ fn write8(w: &mut World, c: usize, line: u64, value: u64) {
 /// An L1 registers a line and changes a word of it.
 fn own(w: &mut World, c: usize, line: u64, value: u64) {
     assert!(w.register(c, line));
-    drain(w);
+    w.settled();
     w.atomic(c, line, 1, value);
 }
 
@@ -54,7 +47,7 @@ fn a_line_goes_from_owner_to_owner_with_its_bytes() {
         own(&mut w, 0, line, 7);
         assert_eq!(w.memory.reads, 1);
         w.register(1, line);
-        drain(&mut w);
+        w.settled();
         assert_eq!((owner(&w, line), word(&mut w, line, 1)), (Some(1), 7));
         assert_eq!(w.l1s[1].owned[&line].data[8], 7);
         assert_eq!((w.memory.reads, w.b.counted("l2_revokes")), (1, 1));
@@ -80,7 +73,7 @@ fn a_third_registration_waits_and_nobody_else_does() {
         assert!(w.l1s[3].wbs.is_empty(), "a write-back of a revoked line is served");
         assert!(w.b.counted("srsp.race.hlrc_l2_third_reg_waits") > 0);
         assert_eq!((w.l1s[1].regs.len(), w.l1s[2].regs.len()), (1, 1));
-        drain(&mut w);
+        w.settled();
         assert_eq!((word(&mut w, line, 0), word(&mut w, line, 1)), (1, 7));
         assert_eq!(w.done["reg"], 3);
     }
@@ -99,7 +92,7 @@ fn a_registration_overtakes_the_own_revoke_ack() {
         assert!(w.register(0, line));
         run(&mut w, 60);
         assert_eq!(w.b.counted("srsp.race.hlrc_l2_reg_overtakes_ack"), 1);
-        drain(&mut w);
+        w.settled();
         assert_eq!(owner(&w, line), Some(0));
         assert_eq!(w.l1s[0].owned[&line].data[8], 7);
     }
@@ -112,7 +105,7 @@ fn an_unreg_gives_the_line_back() {
         let line = w.lines[0];
         own(&mut w, 0, line, 7);
         w.give_up(0, line, false);
-        drain(&mut w);
+        w.settled();
         assert_eq!((owner(&w, line), word(&mut w, line, 1)), (None, 7));
         assert_eq!(w.memory.written, 0, "it stays in the bank");
         own(&mut w, 1, line, 8);
@@ -120,11 +113,11 @@ fn an_unreg_gives_the_line_back() {
         // Without a changed byte it is clean.
         let other = w.lines[1];
         w.register(0, other);
-        drain(&mut w);
+        w.settled();
         w.give_up(0, other, false);
-        drain(&mut w);
+        w.settled();
         w.read(1, other);
-        drain(&mut w);
+        w.settled();
     }
 }
 
@@ -146,7 +139,7 @@ fn an_unreg_that_crosses_a_revoke_is_acknowledged_after_its_answer() {
         run(&mut w, 60);
         assert_eq!(w.b.counted("srsp.hlrc_l2.RV.UNREG"), 1);
         assert_eq!((w.l1s[0].unregs.len(), w.l1s[1].regs.len()), (1, 1), "neither is answered");
-        drain(&mut w);
+        w.settled();
         assert_eq!((owner(&w, line), w.l1s[1].owned[&line].data[8]), (Some(1), 7));
         assert_eq!(w.b.counted("srsp.hlrc_l2.asked.acknowledged"), 1);
     }
@@ -180,12 +173,12 @@ fn a_registration_recalls_and_others_go_around() {
         write8(&mut w, 1, set[3], 6);
         run(&mut w, 60);
         assert!(w.l1s[1].wbs.is_empty());
-        drain(&mut w);
+        w.settled();
         assert_eq!((owner(&w, set[2]), owner(&w, set[4])), (Some(1), Some(2)));
         assert_eq!((w.b.counted("l2_recalls"), w.memory.written >= 2), (2, true));
         for line in &set {
             w.read(2, *line);
-            drain(&mut w);
+            w.settled();
         }
     }
 }
@@ -201,12 +194,12 @@ fn a_recalled_line_comes_by_unreg() {
         run(&mut w, 5);
         w.register(1, set[2]);
         run(&mut w, 60);
-        drain(&mut w);
+        w.settled();
         assert_eq!(w.b.counted("srsp.hlrc_l2.recall.unregistered"), 1);
         assert_eq!(owner(&w, set[2]), Some(1));
         w.read(1, set[0]);
         w.read(1, set[1]);
-        drain(&mut w);
+        w.settled();
     }
 }
 
@@ -220,14 +213,14 @@ fn a_read_replaces_a_registered_line() {
         run(&mut w, 60);
         assert!(w.l1s[1].rds.is_empty());
         assert_eq!((w.l1s[0].probes.len(), w.b.counted("srsp.race.hlrc_l2_access_recalls")), (1, 1));
-        drain(&mut w);
+        w.settled();
         let recalled = set[..2].iter().filter(|line| owner(&w, **line).is_none()).count();
         assert_eq!(recalled, 1);
         w.read(1, set[2]);
-        drain(&mut w);
+        w.settled();
         w.read(1, set[2]);
         let reads = w.memory.reads;
-        drain(&mut w);
+        w.settled();
         assert_eq!(w.memory.reads, reads, "it has the frame now");
     }
 }
@@ -240,7 +233,7 @@ fn unregistered_lines_are_replaced_first() {
         own(&mut w, 0, set[0], 7);
         for line in &set[1..] {
             w.read(1, *line);
-            drain(&mut w);
+            w.settled();
         }
         assert!(set.len() > 5, "{set:x?}");
         assert_eq!((owner(&w, set[0]), w.b.counted("l2_recalls")), (Some(0), 0));
@@ -264,7 +257,7 @@ fn without_a_free_entry_a_registration_waits_and_the_rest_goes_on() {
         write8(&mut w, 3, a, 3);
         run(&mut w, 60);
         assert!(w.l1s[3].rds.is_empty() && w.l1s[3].wbs.is_empty());
-        drain(&mut w);
+        w.settled();
         assert_eq!((owner(&w, a), owner(&w, b)), (Some(1), Some(2)));
     }
 }
@@ -275,23 +268,23 @@ fn a_dirty_line_stays_dirty_while_it_is_registered() {
     let set: Vec<u64> = w.lines.clone();
     let line = set[0];
     w.read(0, line);
-    drain(&mut w);
+    w.settled();
     write8(&mut w, 0, line, 5);
-    drain(&mut w);
+    w.settled();
     own(&mut w, 1, line, 7);
     assert_eq!(w.b.counted("srsp.hlrc_l2.D.REG"), 1);
     // Other lines fill the sFIFO: the registered one is not written to memory.
     for (i, other) in set[1..].iter().enumerate().take(4) {
         write8(&mut w, 0, *other, i as u64);
-        drain(&mut w);
+        w.settled();
     }
     assert!(w.b.counted("srsp.race.hlrc_l2_pops_registered") > 0);
     assert_eq!(w.memory.line(line)[..8], weft_srsp_bench::memory::initial(line, 64)[..8]);
     w.give_up(1, line, false);
-    drain(&mut w);
+    w.settled();
     for (i, other) in set[5..].iter().enumerate().take(4) {
         write8(&mut w, 0, *other, i as u64);
-        drain(&mut w);
+        w.settled();
     }
     let found = w.memory.line(line)[..16].to_vec();
     assert_eq!((found[0], found[8]), (5, 7), "both bytes are in memory now");
@@ -302,7 +295,7 @@ fn through_inv_drops_the_line() {
     let mut w = world(&small(L2Write::ThroughInv, 2));
     let line = w.lines[0];
     w.read(0, line);
-    drain(&mut w);
+    w.settled();
     w.memory.delay = 100_000;
     write8(&mut w, 1, line, 5);
     run(&mut w, 60);
@@ -311,18 +304,18 @@ fn through_inv_drops_the_line() {
     let mut w = world(&small(L2Write::ThroughInv, 2));
     w.read(0, line);
     write8(&mut w, 1, line, 5);
-    drain(&mut w);
+    w.settled();
     w.read(0, line);
-    drain(&mut w);
+    w.settled();
     assert_eq!(w.memory.reads, 2, "the copy was dropped");
     own(&mut w, 0, line, 7);
     write8(&mut w, 1, line, 6);
-    drain(&mut w);
+    w.settled();
     assert_eq!(w.memory.written, 1, "a registered line is written in the bank");
     w.give_up(0, line, false);
-    drain(&mut w);
+    w.settled();
     assert!(w.write(1, line, Bv::from_u64(0xff << 16, 64), Bv::zero(512)));
-    drain(&mut w);
+    w.settled();
     assert_eq!(w.b.counted("srsp.race.hlrc_l2_through_with_dirty"), 1);
     let found = w.memory.line(line).clone();
     assert_eq!((found[0], found[8], found[16], w.memory.written), (6, 7, 0, 2), "one write for all");
@@ -337,10 +330,10 @@ fn through_inv_waits_for_a_line_on_its_way() {
     run(&mut w, 30);
     write8(&mut w, 1, line, 5);
     w.read(2, line);
-    drain(&mut w);
+    w.settled();
     assert!(w.b.counted("srsp.race.hlrc_l2_wb_waits_for_line") > 0);
     w.read(0, line);
-    drain(&mut w);
+    w.settled();
     assert_eq!(w.memory.reads, 2);
 }
 
@@ -349,11 +342,11 @@ fn combined_bytes_are_completed_for_an_owner() {
     let mut w = world(&small(L2Write::Combine, 2));
     let (line, other) = (w.lines[0], w.lines[1]);
     write8(&mut w, 0, line, 5);
-    drain(&mut w);
+    w.settled();
     own(&mut w, 1, line, 7);
     assert_eq!((w.b.counted("srsp.hlrc_l2.W.REG"), w.memory.reads), (1, 1));
     assert!(w.write(0, other, Bv::ones(64), Bv::zero(512)));
-    drain(&mut w);
+    w.settled();
     own(&mut w, 1, other, 7);
     assert_eq!((w.b.counted("srsp.hlrc_l2.W.REG_in"), w.memory.reads), (1, 1), "no byte is missing");
 }

@@ -22,9 +22,7 @@ fn lines_have_the_published_bits() {
 }
 
 fn idle(p: &HlrcL2Params) -> World {
-    let mut w = World::new(p, Mix::NOTHING, 8, 1);
-    w.b.run(100);
-    w.memory.delay = 0;
+    let mut w = World::new(p, Mix::NOTHING, 8, 1).at_once(100);
     w.flush = 0;
     w
 }
@@ -37,27 +35,14 @@ fn hits_and_revokes_take_the_latency() {
         let line = w.lines[0];
         w.read(0, line);
         w.drain();
-        let begun = w.b.sim.cycle();
         w.read(1, line);
-        while w.l1s[1].rds.len() == 1 {
-            w.step(false);
-        }
-        assert_eq!(w.b.sim.cycle() - 1 - begun, u64::from(latency));
-        let begun = w.b.sim.cycle();
+        w.takes(latency, "a read", |w| w.l1s[1].rds.is_empty());
         w.register(1, line);
-        while w.l1s[1].regs.len() == 1 {
-            w.step(false);
-        }
-        assert_eq!(w.b.sim.cycle() - 1 - begun, u64::from(latency), "a registration of a line that is here");
-        let begun = w.b.sim.cycle();
+        w.takes(latency, "a registration of a line that is here", |w| w.l1s[1].regs.is_empty());
         w.l1s[1].frozen = true;
         w.register(2, line);
-        while w.l1s[1].probes.is_empty() {
-            w.step(false);
-        }
-        assert_eq!(w.b.sim.cycle() - 1 - begun, u64::from(latency), "a REVOKE");
-        w.drain();
-        w.check();
+        w.takes(latency, "a REVOKE", |w| !w.l1s[1].probes.is_empty());
+        w.settled();
         assert_eq!(w.b.counted("l2_hits"), 2);
     }
 }
@@ -71,14 +56,7 @@ fn hits_follow_each_other_without_a_gap() {
     let line = w.lines[0];
     w.read(0, line);
     w.drain();
-    for _ in 0..16 {
-        for c in 0..6 {
-            assert!(w.read(c, line));
-        }
-    }
-    let begun = w.b.sim.cycle();
-    w.drain();
-    w.check();
-    let cycles = w.b.sim.cycle() - begun;
+    (0..16 * 6).for_each(|i| assert!(w.read(i % 6, line)));
+    let cycles = w.settled();
     assert!(cycles <= 96 + 9 + 8, "{cycles} cycles for 96 reads");
 }

@@ -42,11 +42,6 @@ fn sound(p: &HlrcL2Params, mix: Mix, seed: u64, cycles: u64) -> World {
     w
 }
 
-fn least(w: &World, what: &str, count: u64) {
-    let found = w.done.get(what).copied().unwrap_or(0);
-    assert!(found >= count, "{found} of {what}: {:?}", w.done);
-}
-
 /// A bank that replaces unregistered lines first, and one that does not.
 fn at_random(work: Work, write: L2Write) {
     for owned_aware in [true, false] {
@@ -60,7 +55,7 @@ fn at_random(work: Work, write: L2Write) {
                 let mix = [Mix::ALL, Mix { reg: 0.01, ..Mix::ALL }][seed as usize % 3 / 2];
                 let w = sound(&HlrcL2Params { owned_aware: *owned_aware, ..p }, mix, 10 + seed, 24_000);
                 for (what, count) in [("rd", 200), ("reg", 200), ("revokes", 100), ("unreg", 30)] {
-                    least(&w, what, count);
+                    w.least(what, count);
                 }
                 w.b.uncovered(&[]).into_iter().collect()
             },
@@ -104,7 +99,7 @@ fn odd_banks() {
         ];
         for (seed, p) in odd.iter().enumerate() {
             let w = sound(p, Mix::ALL, 40 + 2 * i as u64 + seed as u64, 8_000);
-            least(&w, "reg", 20);
+            w.least("reg", 20);
         }
     }
 }
@@ -119,7 +114,7 @@ fn go_round(seeds: std::ops::Range<u64>) {
         w.run(30_000);
         w.finish_all();
         w.check();
-        least(&w, "reg", 200);
+        w.least("reg", 200);
         assert!(w.overtaken <= 8 * 7, "passed over {} times", w.overtaken);
     }
 }

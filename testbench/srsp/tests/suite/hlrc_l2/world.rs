@@ -1,13 +1,13 @@
-//! A bank among L1s and a memory channel. L1s register lines, change them, give them back on demand or by themselves, read and write back, at random; every line that the bank sends is
-//! compared with one plain memory that is changed in the order in which the bank's last stage works (seen in its registers), and owners are followed.
+//! L1s of hLRC above a bank: they register lines, change them, give them back on demand or by themselves, read and write back; owners are followed.
 
+use crate::l2_bench::{self, Users};
 use rand::Rng;
 use std::collections::{BTreeMap, VecDeque};
 use weft_rtl::bv::Bv;
 use weft_srsp::hlrc_l2::{HlrcL2Params, hlrc_l2};
-use weft_srsp::msg::{MemReq, MemRsp, Probe, ProbeOp, Req, ReqOp, Rsp, RspOp, Wb, WbOp};
-use weft_srsp_bench::bench::{Bench, Msg, random_bits};
-use weft_srsp_bench::memory::{Line, Memory, bytes, initial, mask, merge, wide};
+use weft_srsp::msg::{Probe, ProbeOp, ReqOp, RspOp, WbOp};
+use weft_srsp_bench::bench::Msg;
+use weft_srsp_bench::memory::{Line, bytes, initial, mask, merge, wide};
 
 /// How often an L1 begins what, per cycle.
 #[derive(Clone, Copy, Debug)]
@@ -105,94 +105,139 @@ struct Op {
     has: bool,
 }
 
-/// Everything.
-pub struct World {
-    pub p: HlrcL2Params,
-    pub b: Bench,
-    pub mix: Mix,
-    pub lines: Vec<u64>,
-    pub l1s: Vec<L1>,
-    pub memory: Memory,
+/// What the L1s have and the bank has given.
+pub struct L1s {
     /// What bank and memory hold together.
-    pub model: BTreeMap<u64, Line>,
+    model: BTreeMap<u64, Line>,
     /// Owners as the bank's answers say.
     pub owners: BTreeMap<u64, u64>,
     before: Option<Op>,
     /// What answers must show, in the order of the last stage.
     expected: VecDeque<Option<Line>>,
-    answers: VecDeque<(u64, Msg)>,
     /// Writes of L1s at memory by number: L1, WBT entry.
     at_memory: BTreeMap<u64, (usize, u64)>,
     /// Longest time of a flush.
     pub flush: u64,
-    /// Most grants of a line that passed over one registration.
-    pub overtaken: u64,
-    pub done: BTreeMap<&'static str, u64>,
-    pub complaint: Option<String>,
+}
+
+/// A run.
+pub type World = l2_bench::World<L1s>;
+
+impl Users for L1s {
+    type Params = HlrcL2Params;
+    type Mix = Mix;
+    type L1 = L1;
+
+    fn act(w: &mut World, c: usize, more: bool) {
+        if more {
+            w.begins(c);
+        }
+        if !w.l1s[c].frozen {
+            w.serve_probe(c);
+            w.hand_over(c);
+        }
+    }
+
+    fn memory_answers(w: &mut World, m: &Msg) {
+        if let Some((c, wbt)) = w.at_memory.remove(&m.get("id"))
+            && let Some(write) = w.l1s[c].wbs.get_mut(&wbt)
+        {
+            write.durable = true;
+        }
+    }
+
+    fn taken(w: &mut World, c: usize, m: &Msg, _: u64) {
+        if let Some(reg) = w.l1s[c].regs.get_mut(&m.get("mshr")) {
+            reg.1 = Some(0);
+        }
+    }
+
+    fn settle(w: &mut World) {
+        while let Some((_, m)) = w.b.received("probe") {
+            w.asked(&m);
+        }
+        while let Some((_, m)) = w.answers.pop_front() {
+            match w.expected.pop_front() {
+                Some(line) => w.answer(&m, line),
+                None => w.complain(format!("an answer from nowhere: {m:?}")),
+            }
+        }
+    }
+
+    fn shuffle(w: &mut World) {
+        w.flush = [0, 30, 120][w.b.rng.random_range(0..3)];
+    }
+
+    fn let_go(w: &mut World) {
+        w.l1s.iter_mut().for_each(|l1| l1.frozen = false);
+    }
+
+    fn idle(l1: &L1) -> bool {
+        let lines = l1.capture.is_none() && l1.probes.is_empty() && l1.acks.is_empty();
+        lines && l1.rds.is_empty() && l1.regs.is_empty() && l1.wbs.is_empty() && l1.unregs.is_empty()
+    }
+
+    /// With the operation that was in stage 1 before.
+    fn watch(w: &mut World, _: u64) {
+        let s1 = |w: &World| Op {
+            kind: w.peek("s1_kind"),
+            src: w.peek("s1_src"),
+            line: w.peek("s1_line"),
+            wbt: w.peek("s1_wbt"),
+            mshr: w.peek("s1_mshr"),
+            has: w.peek("s1_has") == 1,
+        };
+        let next = (w.peek("s1_valid") == 1).then(|| s1(w));
+        let Some(op) = std::mem::replace(&mut w.before, next) else { return };
+        if w.peek("s2_valid") == 0 {
+            return;
+        }
+        // Bytes that leave with a message are its own, or those of its line after it.
+        let passes = w.peek("s2_order_write") == 1 && w.peek("s2_sends") != 0;
+        let to_memory = (op.kind == WB && passes).then(|| 0x80 | w.peek("s2_order_write_id"));
+        w.change(op, to_memory);
+        if w.peek("s2_order_read") == 1 && w.peek("s2_order_direct") == 1 {
+            let line = w.model(op.line).clone();
+            if let Some(rd) = w.l1s[op.src as usize].rds.get_mut(&op.mshr) {
+                rd.1 = Some(line);
+            }
+            w.count("read_around");
+        }
+        if w.peek("s2_answer") == 1 {
+            let rsp = w.peek("s2_rsp");
+            let grants = rsp == RspOp::RegData as u64;
+            let shows = w.peek("s2_shows") == 1;
+            let line = shows.then(|| w.model(op.line).clone());
+            w.expected.push_back(line);
+            if grants {
+                let dst = w.peek("s2_dst");
+                w.granted(op.line, dst);
+            }
+        }
+    }
 }
 
 impl World {
     /// A bank with idle L1s; `count` lines of it are used.
     pub fn new(p: &HlrcL2Params, mix: Mix, count: usize, seed: u64) -> World {
-        let s = &p.srsp;
-        let mut b = Bench::new(&hlrc_l2(p).expect("legal"), seed);
-        for c in 0..s.cus {
-            b.source::<Req>(&format!("req{c}"), s);
-            b.source::<Wb>(&format!("wb{c}"), s);
-        }
-        b.source::<MemRsp>("mem_rsp", s);
-        b.sink::<Rsp>("rsp", s);
-        b.sink::<Probe>("probe", s);
-        b.sink::<MemReq>("mem_req", s);
-        let own = u64::from(s.banks) - 1;
-        b.set("own", own);
-        let mut lines = Vec::new();
-        while lines.len() < count {
-            // Some lines share their set, some their tag.
-            let high = b.rng.random_range(0..4u64) << (s.line_bits() - 3);
-            let line = (high | b.rng.random_range(0..64u64)) * u64::from(s.banks) + own;
-            let line = line & ((1 << s.line_bits()) - 1);
-            if !lines.contains(&line) && line % u64::from(s.banks) == own {
-                lines.push(line);
-            }
-        }
-        World {
-            p: p.clone(),
-            mix,
-            lines,
-            l1s: (0..s.cus).map(|_| L1::default()).collect(),
-            memory: Memory::new(s),
+        let l1s = L1s {
             model: BTreeMap::new(),
             owners: BTreeMap::new(),
             before: None,
             expected: VecDeque::new(),
-            answers: VecDeque::new(),
             at_memory: BTreeMap::new(),
             flush: 60,
-            overtaken: 0,
-            done: BTreeMap::new(),
-            complaint: None,
-            b,
-        }
+        };
+        let (module, own) = (hlrc_l2(p).expect("legal"), u64::from(p.srsp.banks) - 1);
+        let mut w = World::begin(&module, (p, &p.srsp, mix), (own, count), (L1::default, l1s), seed);
+        w.b.sink::<Probe>("probe", &p.srsp);
+        w
     }
 
     /// What bank and memory hold of a line.
     pub fn model(&mut self, line: u64) -> &mut Line {
         let size = self.p.srsp.line;
-        self.model.entry(line).or_insert_with(|| initial(line, size))
-    }
-
-    fn complain(&mut self, text: String) {
-        let cycle = self.b.sim.cycle();
-        self.complaint.get_or_insert(format!("cycle {cycle}: {text}"));
-    }
-
-    fn count(&mut self, what: &'static str) {
-        *self.done.entry(what).or_default() += 1;
-    }
-
-    fn address(&self, line: u64) -> u64 {
-        line * u64::from(self.p.srsp.line)
+        self.users.model.entry(line).or_insert_with(|| initial(line, size))
     }
 
     /// The lines that lie in a set.
@@ -211,18 +256,14 @@ impl World {
         (0..u64::from(self.p.srsp.wbt)).find(|w| !l1.wbs.contains_key(w) && !l1.unregs.contains_key(w))
     }
 
-    fn request(&mut self, c: usize, op: ReqOp, line: u64, mshr: u64) {
+    fn ask(&mut self, c: usize, op: ReqOp, line: u64, mshr: u64) {
         let addr = self.address(line);
-        let fields = [("op", op as u64), ("src", c as u64), ("mshr", mshr), ("atomic_addr", addr)];
-        let msg = Msg::of::<Req>(&self.p.srsp, &fields);
-        self.b.send(&format!("req{c}"), msg);
+        self.request(c, op, &[("mshr", mshr), ("atomic_addr", addr)]);
     }
 
-    fn post(&mut self, c: usize, op: WbOp, line: u64, fields: &[(&str, u64)]) -> Msg {
+    fn send(&mut self, c: usize, op: WbOp, line: u64, fields: &[(&str, u64)], bytes: Option<(Bv, Bv)>) {
         let addr = self.address(line);
-        let head = [("op", op as u64), ("src", c as u64), ("atomic_addr", addr)];
-        let all: Vec<(&str, u64)> = head.into_iter().chain(fields.iter().copied()).collect();
-        Msg::of::<Wb>(&self.p.srsp, &all)
+        self.post(c, op, &[&[("atomic_addr", addr)], fields].concat(), bytes);
     }
 
     /// An L1 reads a line, if it may; of one that it owns the bytes beside the atomics.
@@ -232,7 +273,7 @@ impl World {
         let Some(mshr) = self.free_mshr(c).filter(|_| may) else { return false };
         let op = if l1.owned.contains_key(&line) { ReqOp::Rdu } else { ReqOp::Rd };
         self.l1s[c].rds.insert(mshr, (line, None));
-        self.request(c, op, line, mshr);
+        self.ask(c, op, line, mshr);
         true
     }
 
@@ -243,7 +284,7 @@ impl World {
         let may = !busy && !l1.owned.contains_key(&line);
         let Some(mshr) = self.free_mshr(c).filter(|_| may) else { return false };
         self.l1s[c].regs.insert(mshr, (line, None));
-        self.request(c, ReqOp::Reg, line, mshr);
+        self.ask(c, ReqOp::Reg, line, mshr);
         true
     }
 
@@ -255,8 +296,7 @@ impl World {
         let (bits, bytes) = (self::mask(&mask), bytes(&data));
         let write = Write { line, mask: bits, data: bytes, epoch, around: false, durable: false };
         self.l1s[c].wbs.insert(wbt, write);
-        let msg = self.post(c, WbOp::Wb, line, &[("wbt", wbt), ("epoch", epoch)]);
-        self.b.send(&format!("wb{c}"), msg.with("mask", mask).with("data", data));
+        self.send(c, WbOp::Wb, line, &[("wbt", wbt), ("epoch", epoch)], Some((mask, data)));
         true
     }
 
@@ -288,18 +328,17 @@ impl World {
         };
         let (line, copy) = (capture.line, capture.copy);
         let bits: Vec<Bv> = copy.mask.iter().map(|b| Bv::from_u64(u64::from(*b), 1)).collect();
-        let (mask, data) = (Bv::concat(&bits), wide(&copy.data));
-        let msg = if capture.revoked {
+        let bytes = Some((Bv::concat(&bits), wide(&copy.data)));
+        if capture.revoked {
             self.l1s[c].acks.insert(line, copy);
-            self.post(c, WbOp::RevokeAck, line, &[("has", 1)])
+            self.send(c, WbOp::RevokeAck, line, &[("has", 1)], bytes);
         } else {
             let Some(wbt) = self.free_wbt(c) else { return };
             let Owned { mask, data } = copy;
             let write = Write { line, mask, data, epoch: 0, around: false, durable: false };
             self.l1s[c].unregs.insert(wbt, write);
-            self.post(c, WbOp::Unreg, line, &[("wbt", wbt)])
-        };
-        self.b.send(&format!("wb{c}"), msg.with("mask", mask).with("data", data));
+            self.send(c, WbOp::Unreg, line, &[("wbt", wbt)], bytes);
+        }
         self.l1s[c].capture = None;
     }
 
@@ -318,8 +357,7 @@ impl World {
         } else if l1.pending(line) && !l1.unregs.values().any(|unreg| unreg.line == line) {
             return;
         } else if l1.unregs.values().any(|unreg| unreg.line == line) {
-            let msg = self.post(c, WbOp::RevokeAck, line, &[("has", 0)]);
-            self.b.send(&format!("wb{c}"), msg);
+            self.send(c, WbOp::RevokeAck, line, &[("has", 0)], None);
             self.count("crossed");
         } else {
             self.complain(format!("{c} is asked for line {line:#x}, which it has not"));
@@ -336,90 +374,31 @@ impl World {
     }
 
     /// L1s begin what the mix says.
-    fn begin(&mut self, c: usize) {
+    fn begins(&mut self, c: usize) {
         let mix = self.mix;
-        let chance = |w: &mut World, p: f64| w.b.rng.random_bool(p);
-        let free = |w: &mut World, net: &str| w.b.source_mut(&format!("{net}{c}")).queue.len() < 2;
-        if chance(self, mix.rd) && free(self, "req") {
+        if self.chance(mix.rd) && self.free("req", c) {
             let line = self.pick_line();
             self.read(c, line);
         }
-        if chance(self, mix.reg) && free(self, "req") {
+        if self.chance(mix.reg) && self.free("req", c) {
             let line = self.pick_line();
             self.register(c, line);
         }
-        if chance(self, mix.wb) && free(self, "wb") {
+        if self.chance(mix.wb) && self.free("wb", c) {
             let line = self.pick_line();
-            let size = self.p.srsp.line;
-            let mask = match self.b.rng.random_range(0..4) {
-                0 => Bv::ones(size),
-                1 => Bv::concat(&[Bv::from_u64(0xf0, 8), Bv::zero(size - 8)]),
-                _ => random_bits(&mut self.b.rng, size),
-            };
-            let data = random_bits(&mut self.b.rng, 8 * size);
+            let (mask, data) = self.random_bytes();
             if !mask.is_zero() {
                 self.write(c, line, mask, data);
             }
         }
         let owned: Vec<u64> = self.l1s[c].owned.keys().copied().collect();
         for line in owned {
-            if chance(self, mix.atomic) {
+            if self.chance(mix.atomic) {
                 let (word, value) = (self.b.rng.random_range(0..8), self.b.rng.random());
                 self.atomic(c, line, word, value);
             }
-            if chance(self, mix.evict) && free(self, "wb") {
+            if self.chance(mix.evict) && self.free("wb", c) {
                 self.give_up(c, line, false);
-            }
-        }
-    }
-
-    /// One cycle; `more`: L1s begin new things.
-    pub fn step(&mut self, more: bool) {
-        for c in 0..self.l1s.len() {
-            if more {
-                self.begin(c);
-            }
-            if !self.l1s[c].frozen {
-                self.serve_probe(c);
-                self.hand_over(c);
-            }
-        }
-        let now = self.b.sim.cycle();
-        while let Some((_, m)) = self.memory.answer(now) {
-            if let Some((c, wbt)) = self.at_memory.remove(&m.get("id"))
-                && let Some(write) = self.l1s[c].wbs.get_mut(&wbt)
-            {
-                write.durable = true;
-            }
-            self.b.send("mem_rsp", m);
-        }
-        self.watch();
-        self.b.advance();
-        if let Some(failure) = self.b.sim.failures().first() {
-            let text = format!("{failure:?}");
-            self.complain(text);
-        }
-        for c in 0..self.l1s.len() {
-            if let Some(m) = self.b.taken(&format!("req{c}"))
-                && let Some(reg) = self.l1s[c].regs.get_mut(&m.get("mshr"))
-            {
-                reg.1 = Some(0);
-            }
-            self.b.taken(&format!("wb{c}"));
-        }
-        while let Some((_, m)) = self.b.received("mem_req") {
-            self.memory.request(0, &m, now, &mut self.b.rng);
-        }
-        while let Some((_, m)) = self.b.received("probe") {
-            self.asked(&m);
-        }
-        while let Some(answer) = self.b.received("rsp") {
-            self.answers.push_back(answer);
-        }
-        while let Some((_, m)) = self.answers.pop_front() {
-            match self.expected.pop_front() {
-                Some(line) => self.answer(&m, line),
-                None => self.complain(format!("an answer from nowhere: {m:?}")),
             }
         }
     }
@@ -430,48 +409,9 @@ impl World {
         if m.get("op") != ProbeOp::Revoke as u64 || c >= self.l1s.len() {
             return self.complain(format!("a strange probe: {m:?}"));
         }
-        self.l1s[c].probes.push_back(addr / u64::from(self.p.srsp.line));
+        let line = self.line_of(addr);
+        self.l1s[c].probes.push_back(line);
         self.count("revokes");
-    }
-
-    /// What the last stage does in this cycle with the operation that was in stage 1 before.
-    fn watch(&mut self) {
-        let get = |w: &World, name: &str| w.b.sim.peek(name).expect("a register").low_u64();
-        let s1 = |w: &World| Op {
-            kind: get(w, "s1_kind"),
-            src: get(w, "s1_src"),
-            line: get(w, "s1_line"),
-            wbt: get(w, "s1_wbt"),
-            mshr: get(w, "s1_mshr"),
-            has: get(w, "s1_has") == 1,
-        };
-        let next = (get(self, "s1_valid") == 1).then(|| s1(self));
-        let Some(op) = std::mem::replace(&mut self.before, next) else { return };
-        if get(self, "s2_valid") == 0 {
-            return;
-        }
-        // Bytes that leave with a message are its own, or those of its line after it.
-        let passes = get(self, "s2_order_write") == 1 && get(self, "s2_sends") != 0;
-        let to_memory = (op.kind == WB && passes).then(|| 0x80 | get(self, "s2_order_write_id"));
-        self.change(op, to_memory);
-        if get(self, "s2_order_read") == 1 && get(self, "s2_order_direct") == 1 {
-            let line = self.model(op.line).clone();
-            if let Some(rd) = self.l1s[op.src as usize].rds.get_mut(&op.mshr) {
-                rd.1 = Some(line);
-            }
-            self.count("read_around");
-        }
-        if get(self, "s2_answer") == 1 {
-            let rsp = get(self, "s2_rsp");
-            let grants = rsp == RspOp::RegData as u64;
-            let shows = get(self, "s2_shows") == 1;
-            let line = shows.then(|| self.model(op.line).clone());
-            self.expected.push_back(line);
-            if grants {
-                let dst = get(self, "s2_dst");
-                self.granted(op.line, dst);
-            }
-        }
     }
 
     /// Bytes come to the bank or go to memory, or an owner gives a line back.
@@ -521,13 +461,13 @@ impl World {
             let Some((line, around)) = self.l1s[c].rds.remove(&m.get("mshr")) else {
                 return self.complain(format!("{c} gets a line that it has not asked for"));
             };
-            self.compare(c, line, m, expected.or(around));
+            self.compare(c, line, m, expected.or(around).as_ref());
             self.count("rd");
         } else if op == RspOp::RegData as u64 {
             let Some((line, _)) = self.l1s[c].regs.remove(&m.get("mshr")) else {
                 return self.complain(format!("{c} gets a line that it has not registered"));
             };
-            self.compare(c, line, m, expected);
+            self.compare(c, line, m, expected.as_ref());
             let data = bytes(m.wide("data"));
             let mask = vec![false; data.len()];
             self.l1s[c].owned.insert(line, Owned { mask, data });
@@ -555,63 +495,6 @@ impl World {
         }
     }
 
-    fn compare(&mut self, c: usize, line: u64, m: &Msg, expected: Option<Line>) {
-        let found = bytes(m.wide("data"));
-        if expected.as_ref() != Some(&found) {
-            self.complain(format!("line {line:#x} for {c}: {found:x?} instead of {expected:x?}"));
-        }
-    }
-
-    /// Random back-pressure and chances, changed from time to time.
-    pub fn shuffle(&mut self) {
-        let rng = &mut self.b.rng;
-        let chance = |rng: &mut rand::rngs::SmallRng| [0.1, 0.5, 1.0][rng.random_range(0..3)];
-        for sink in self.b.sinks.values_mut() {
-            sink.chance = chance(rng);
-        }
-        for source in self.b.sources.values_mut() {
-            source.chance = chance(rng);
-        }
-        self.memory.delay = [0, 20, 150][rng.random_range(0..3)];
-        self.flush = [0, 30, 120][rng.random_range(0..3)];
-    }
-
-    /// Runs, with everything changing every 200 cycles; stops at the first complaint.
-    pub fn run(&mut self, cycles: u64) {
-        for cycle in 0..cycles {
-            if cycle % 200 == 0 {
-                self.shuffle();
-            }
-            self.step(true);
-            if self.complaint.is_some() {
-                return;
-            }
-        }
-    }
-
-    /// Nobody waits for anything.
-    pub fn quiet(&self) -> bool {
-        let idle = |l1: &L1| {
-            let lines = l1.capture.is_none() && l1.probes.is_empty() && l1.acks.is_empty();
-            lines && l1.rds.is_empty() && l1.regs.is_empty() && l1.wbs.is_empty() && l1.unregs.is_empty()
-        };
-        self.l1s.iter().all(idle) && self.b.sources.values().all(|s| s.queue.is_empty()) && self.memory.idle()
-    }
-
-    /// Lets everything come to its end.
-    pub fn drain(&mut self) {
-        self.b.sinks.values_mut().for_each(|sink| sink.chance = 1.0);
-        self.b.sources.values_mut().for_each(|source| source.chance = 1.0);
-        self.l1s.iter_mut().for_each(|l1| l1.frozen = false);
-        for _ in 0..30_000 {
-            if self.quiet() || self.complaint.is_some() {
-                return;
-            }
-            self.step(false);
-        }
-        self.complain("something waits for ever".into());
-    }
-
     /// At the end all L1s give their lines back, and every line is read twice: what the bank has, and after others have taken its place.
     pub fn finish_all(&mut self) {
         self.drain();
@@ -631,13 +514,6 @@ impl World {
         }
         if !self.owners.is_empty() {
             self.complain("lines are owned at the end".into());
-        }
-    }
-
-    /// Nothing was wrong.
-    pub fn check(&self) {
-        if let Some(complaint) = &self.complaint {
-            panic!("{complaint}");
         }
     }
 }

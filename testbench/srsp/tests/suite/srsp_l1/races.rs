@@ -1,11 +1,11 @@
 //! The races of srsp.md section 7 that one L1 sees, each forced by what the bench holds back: the order that makes it, and the required outcome.
 //! `golden_races.rs` has the same list on the golden model, `srsp_fabric/races.rs` runs them through whole GPUs at every distance in time.
 
-use crate::srsp_l1::directed::{
-    L, Y, acquire, at_l2, flushed, mask, owner_releases, promotes, quiet, release,
-};
-use crate::srsp_l1::memory::{LINE, OTHER};
-use crate::srsp_l1::world::{ACQ, Ask, REL, RLX, World, sync};
+use crate::l1_bench::ask::{ACQ, Ask, REL, RLX};
+use crate::l1_bench::banks::LINE;
+use crate::l1_bench::{mask, word_in};
+use crate::srsp_l1::directed::{L, Y, acquire, at_l2, flushed, owner_releases, promotes, quiet, release};
+use crate::srsp_l1::world::{OTHER, World, sync};
 use std::collections::BTreeSet;
 use weft_srsp::msg::{ProbeOp, SyncOp};
 use weft_srsp::params::Impl;
@@ -18,11 +18,11 @@ const Z: u64 = 0x7000;
 /// The answer to the CU that has come, if one has: (its number, the word at `addr`).
 fn answer(w: &mut World, addr: u64) -> Option<(u64, u64)> {
     let (_, m) = w.b.received("cu_rsp")?;
-    Some((m.get("id"), m.wide("data").slice(8 * (addr % LINE) as u32, 32).low_u64()))
+    Some((m.get("id"), word_in(&m, addr, 4)))
 }
 
 fn seen(w: &World, what: &str, addr: u64) -> usize {
-    w.memory.seen.iter().filter(|s| **s == format!("{what} {}", addr / LINE)).count()
+    w.banks.seen.iter().filter(|s| **s == format!("{what} {}", addr / LINE)).count()
 }
 
 /// The L2 has served a message of this kind; runs until then.
@@ -41,18 +41,18 @@ fn two_remote_operations_on_one_variable() {
     let mut w = quiet(Impl::Srsp);
     w.alone(Ask::Store(Y, 3, true));
     w.alone(release(0, false));
-    w.memory.locks.insert(L / LINE, OTHER);
+    w.locked.insert(L / LINE, OTHER);
     let own = w.ask(acquire(1, true));
     w.rest(200);
     assert_eq!((seen(&w, "LOCK", L), w.b.counted("srsp_l1_gate_own")), (0, 0));
     assert_eq!(w.alone(Ask::Load(Y)).0, 3, "the CU works on: the gate is open");
     w.probe(ProbeOp::SelFlush, L);
     assert!(w.acknowledged(), "the release here is found");
-    assert_eq!(w.memory.word(Y, 4), 3);
+    assert_eq!(w.banks.word(Y, 4), 3);
     at_l2(&mut w, 1);
     w.rest(200);
     assert_eq!(answer(&mut w, L), Some((own, 1)), "first the other's, then ours, which fails");
-    assert_eq!(w.memory.locks.len(), 0);
+    assert_eq!(w.locked.len(), 0);
 }
 
 /// The owner's acquires and releases after its PACK need the line again, which waits at the L2 until the remote operation is done.
@@ -78,10 +78,10 @@ fn the_owner_after_its_pack_waits_for_the_unlock() {
 #[test]
 fn a_fill_on_its_way_is_fetched_again() {
     let mut w = quiet(Impl::Srsp);
-    w.memory.slow = 300;
+    w.banks.slow = 300;
     let id = w.ask(acquire(0, false));
     served(&mut w, "RD", L);
-    w.memory.locks.insert(L / LINE, OTHER);
+    w.locked.insert(L / LINE, OTHER);
     w.probe(ProbeOp::SelFlush, L);
     assert!(!w.acknowledged());
     assert_eq!(w.b.counted("srsp_l1_fill_target"), 0);
@@ -99,10 +99,10 @@ fn plain_stores_of_the_owner_after_its_pack_stay() {
     assert!(flushed(&mut w));
     w.alone(Ask::Store(Y, 4, true));
     w.rest(300);
-    assert_eq!(w.memory.word(Y, 4), 3, "later than the promoted release");
+    assert_eq!(w.banks.word(Y, 4), 3, "later than the promoted release");
     at_l2(&mut w, 1);
     w.rest(300);
-    assert_eq!((w.memory.word(Y, 4), w.alone(Ask::Load(Y)).0), (3, 4));
+    assert_eq!((w.banks.word(Y, 4), w.alone(Ask::Load(Y)).0), (3, 4));
 }
 
 /// The LR entry has gone with its place in the sFIFO while its write-backs are still under way: the PACK of the miss waits for them.
@@ -110,7 +110,7 @@ fn plain_stores_of_the_owner_after_its_pack_stay() {
 fn a_release_that_was_drained_is_fenced() {
     let mut w = quiet(Impl::Srsp);
     owner_releases(&mut w);
-    w.memory.slow = 400;
+    w.banks.slow = 400;
     (0..4).for_each(|i| {
         w.ask(Ask::Store(0x6000 + LINE * i, 7, false));
     });
@@ -118,9 +118,9 @@ fn a_release_that_was_drained_is_fenced() {
         w.quiet_cycle();
         w.b.counted("srsp_l1_lr_popped") == 1
     });
-    assert!(gone && w.memory.word(Y, 4) == 0, "Y is still under way");
+    assert!(gone && w.banks.word(Y, 4) == 0, "Y is still under way");
     assert!(!flushed(&mut w), "the LR entry has gone");
-    assert_eq!((w.memory.word(L, 4), w.memory.word(Y, 4)), (0, 3));
+    assert_eq!((w.banks.word(L, 4), w.banks.word(Y, 4)), (0, 3));
 }
 
 /// A promoted acquire has been performed at the L2; SEL_INV of a later remote release comes before its answer, so before its flash invalidation: the entry is emptied with
@@ -128,13 +128,13 @@ fn a_release_that_was_drained_is_fenced() {
 #[test]
 fn a_later_release_during_a_promoted_acquire() {
     let mut w = quiet(Impl::Srsp);
-    w.memory.put(Y, 4, 3);
+    w.banks.put(Y, 4, 3);
     promotes(&mut w);
     at_l2(&mut w, 0);
-    w.memory.slow = 200;
+    w.banks.slow = 200;
     let id = w.ask(acquire(0, false));
     served(&mut w, "ATM", L);
-    w.memory.put(Y, 4, 4);
+    w.banks.put(Y, 4, 4);
     promotes(&mut w);
     assert_eq!(w.b.counted("srsp_l1_flash_own"), 0, "the promoted acquire still waits for its answer");
     assert_eq!(answer(&mut w, L), None);
@@ -148,10 +148,10 @@ fn a_later_release_during_a_promoted_acquire() {
         ),
         (2, 1)
     );
-    w.memory.slow = 3;
-    w.memory.seen.clear();
+    w.banks.slow = 3;
+    w.banks.seen.clear();
     assert_eq!(w.alone(sync(SyncOp::Ld, L, 0, 0, ACQ, 0, false)).0, 2);
-    assert_eq!(w.memory.seen, [format!("RD {}", L / LINE)], "the second promotion is spent as well");
+    assert_eq!(w.banks.seen, [format!("RD {}", L / LINE)], "the second promotion is spent as well");
     assert_eq!(w.alone(Ask::Load(Y)).0, 4);
 }
 
@@ -160,7 +160,7 @@ fn a_later_release_during_a_promoted_acquire() {
 fn the_owner_invalidates_between_sel_inv_and_the_store() {
     let mut w = quiet(Impl::Srsp);
     assert_eq!(w.alone(Ask::Load(Y)).0, 0, "an old copy");
-    w.memory.put(Y, 4, 3);
+    w.banks.put(Y, 4, 3);
     promotes(&mut w);
     w.alone(sync(SyncOp::Ld, Z, 0, 0, ACQ, 1, false));
     assert_eq!(w.b.counted("srsp_l1_flash_own"), 1);
@@ -180,13 +180,13 @@ fn a_remote_release_over_a_dirty_copy_of_the_owner() {
     for slow in [3, 300] {
         let mut w = quiet(Impl::Srsp);
         assert_eq!(w.alone(sync(SyncOp::Exch, L, 5, 0, ACQ, 0, false)).0, 0);
-        w.memory.slow = slow;
+        w.banks.slow = slow;
         promotes(&mut w);
-        assert_eq!(w.memory.log, [(L / LINE, mask(L))], "written back once");
-        assert_eq!(w.memory.word(L, 4), 5, "before the PACK");
+        assert_eq!(w.banks.log, [(L / LINE, mask(L))], "written back once");
+        assert_eq!(w.banks.word(L, 4), 5, "before the PACK");
         at_l2(&mut w, 6);
         w.rest(2 * slow);
-        assert_eq!(w.memory.word(L, 4), 6, "nothing comes after the remote store");
+        assert_eq!(w.banks.word(L, 4), 6, "nothing comes after the remote store");
     }
 }
 
@@ -197,12 +197,12 @@ fn another_released_variable_in_the_line() {
     w.alone(Ask::Store(Y, 3, true));
     w.alone(sync(SyncOp::St, M, 1, 0, REL, 0, false));
     assert!(!flushed(&mut w));
-    assert_eq!((w.memory.word(M, 4), w.memory.word(Y, 4)), (1, 0));
+    assert_eq!((w.banks.word(M, 4), w.banks.word(Y, 4)), (1, 0));
     at_l2(&mut w, 1);
-    w.memory.locks.insert(L / LINE, OTHER);
+    w.locked.insert(L / LINE, OTHER);
     w.probe(ProbeOp::SelFlush, M);
     assert!(w.acknowledged(), "the entry of M is still there");
-    assert_eq!(w.memory.word(Y, 4), 3);
+    assert_eq!(w.banks.word(Y, 4), 3);
 }
 
 /// sRSPOpt does the remote acquire here, since the release is its own; at the remote release the entry has gone, and it goes to the L2 after everything before it.
@@ -211,7 +211,7 @@ fn a_local_conversion_that_becomes_global() {
     let mut w = quiet(Impl::SrspOpt);
     owner_releases(&mut w);
     assert_eq!(w.alone(acquire(1, true)).0, 0);
-    assert_eq!((w.b.counted("srsp_l1_converted"), w.memory.seen.len(), w.memory.word(L, 4)), (1, 1, 0));
+    assert_eq!((w.b.counted("srsp_l1_converted"), w.banks.seen.len(), w.banks.word(L, 4)), (1, 1, 0));
     w.alone(Ask::Store(Y, 4, true));
     (0..4).for_each(|i| {
         w.alone(Ask::Store(0x6000 + LINE * i, 7, true));
@@ -219,9 +219,9 @@ fn a_local_conversion_that_becomes_global() {
     assert_eq!(w.b.counted("srsp_l1_lr_popped"), 1);
     w.alone(release(1, true));
     assert_eq!((w.b.counted("srsp_l1_converted"), seen(&w, "OP", L)), (1, 1));
-    assert_eq!((w.memory.word(L, 4), w.memory.word(Y, 4)), (0, 4));
+    assert_eq!((w.banks.word(L, 4), w.banks.word(Y, 4)), (0, 4));
     let at =
-        |what: &str, addr: u64| w.memory.seen.iter().rposition(|s| *s == format!("{what} {}", addr / LINE));
+        |what: &str, addr: u64| w.banks.seen.iter().rposition(|s| *s == format!("{what} {}", addr / LINE));
     assert!(at("WB", Y) < at("OP", L) && at("WB", L) < at("OP", L), "everything older is there first");
     assert_eq!(w.casts.iter().map(|c| c.0).collect::<Vec<_>>(), [ProbeOp::SelInv as u64]);
 }
@@ -230,16 +230,16 @@ fn a_local_conversion_that_becomes_global() {
 #[test]
 fn an_own_fill_behind_the_own_lock() {
     let mut w = quiet(Impl::Srsp);
-    w.memory.locks.insert(L / LINE, OTHER);
+    w.locked.insert(L / LINE, OTHER);
     let load = w.ask(Ask::Load(L));
     w.rest(20);
     let remote = w.ask(acquire(1, true));
     w.rest(200);
-    w.memory.turn_round();
-    w.memory.locks.clear();
+    w.banks.turn_round();
+    w.locked.clear();
     w.rest(400);
     let order = ["LOCK", "OP", "RD"].map(|what| format!("{what} {}", L / LINE));
-    assert_eq!(w.memory.seen, order, "the lock is granted before the fill");
+    assert_eq!(w.banks.seen, order, "the lock is granted before the fill");
     let got: BTreeSet<_> = [answer(&mut w, L), answer(&mut w, L)].into();
     assert_eq!(got, [Some((remote, 0)), Some((load, 1))].into());
 }
@@ -253,7 +253,7 @@ fn a_release_that_left_the_sfifo_is_flushed_all_the_same() {
     });
     assert_eq!(w.b.counted("srsp_l1_lr_popped"), 1);
     assert!(!flushed(&mut w), "the LR entry has gone with its place");
-    assert_eq!((w.memory.word(L, 4), w.memory.word(Y, 4)), (0, 3));
+    assert_eq!((w.banks.word(L, 4), w.banks.word(Y, 4)), (0, 3));
     assert_eq!(w.b.counted("srsp.race.lr_overflow"), 1);
 }
 
@@ -277,7 +277,7 @@ fn a_probe_is_served_while_the_own_remote_operation_waits() {
         assert!(w.b.received("cu_rsp").is_none(), "the gate is closed: {Y:#x} is here and not read");
         w.probe(op, 0x7000);
         w.acknowledged();
-        assert_eq!(w.memory.word(Y, 4), 3);
+        assert_eq!(w.banks.word(Y, 4), 3);
         w.holds_packs = false;
         w.rest(200);
         let got: BTreeSet<u64> =
@@ -290,13 +290,13 @@ fn a_probe_is_served_while_the_own_remote_operation_waits() {
 #[test]
 fn an_acquire_that_waits_for_its_fill_is_promoted() {
     let mut w = quiet(Impl::Srsp);
-    w.memory.slow = 200;
+    w.banks.slow = 200;
     w.ask(acquire(0, false));
     w.rest(4);
     w.probe(ProbeOp::SelInv, L);
     w.rest(2_000);
     w.acknowledged();
-    assert_eq!(w.memory.seen, ["RD", "ATM"].map(|what| format!("{what} {}", L / LINE)));
+    assert_eq!(w.banks.seen, ["RD", "ATM"].map(|what| format!("{what} {}", L / LINE)));
     assert_eq!(w.b.counted("srsp.race.replay_promoted"), 1);
 }
 
@@ -305,7 +305,7 @@ fn an_acquire_that_waits_for_its_fill_is_promoted() {
 fn an_acquire_behind_a_replay_that_misses_is_promoted() {
     for first in [RLX, REL] {
         let mut w = quiet(Impl::Srsp);
-        w.memory.slow = 200;
+        w.banks.slow = 200;
         w.ask(sync(SyncOp::Add, L + 8, 1, 0, first, 0, false));
         w.ask(acquire(0, false));
         w.rest(8);
@@ -314,8 +314,8 @@ fn an_acquire_behind_a_replay_that_misses_is_promoted() {
         w.acknowledged();
         let line = L / LINE;
         let expected = [("RD", line), ("RD", line), ("WB", line), ("ATM", line)];
-        assert_eq!(w.memory.seen, expected.map(|(what, line)| format!("{what} {line}")));
+        assert_eq!(w.banks.seen, expected.map(|(what, line)| format!("{what} {line}")));
         assert_eq!(w.b.counted("srsp.l1.fill.stays_promoted"), 1);
-        assert_eq!((w.memory.word(L, 4), w.memory.word(L + 8, 4)), (1, 1));
+        assert_eq!((w.banks.word(L, 4), w.banks.word(L + 8, 4)), (1, 1));
     }
 }

@@ -11,14 +11,7 @@ const NOTHING: Mix = Mix { rd: 0.0, wb: 0.0, atm: 0.0, sys_atm: 0.0, remote: 0.0
 
 /// A bank whose memory answers at once, and which is clear by now.
 fn world(system: Impl, cus: u32) -> World {
-    let mut w = World::new(&small(system, cus), NOTHING, 10, 1);
-    w.b.run(20);
-    w.memory.delay = 0;
-    w
-}
-
-fn run(w: &mut World, cycles: u64) {
-    (0..cycles).for_each(|_| w.step(false));
+    World::new(&small(system, cus), NOTHING, 10, 1).at_once(20)
 }
 
 /// Eight bytes from the beginning of a line.
@@ -61,8 +54,7 @@ fn a_read_of_written_bytes_fetches_the_others() {
     w.drain();
     assert_eq!(w.memory.reads, 0);
     w.read(1, line);
-    w.drain();
-    w.check();
+    w.settled();
     assert_eq!(w.memory.reads, 1);
     assert_eq!(w.b.counted("srsp.l2.W.RD"), 1);
     assert_eq!(w.b.counted("srsp.l2.Pd.FILL"), 1);
@@ -83,8 +75,7 @@ fn a_line_that_was_written_whole_is_read_without_memory() {
     w.read(1, line);
     let op = access(&w, SyncOp::Add, line, 5, 0);
     w.atomic(0, op, false);
-    w.drain();
-    w.check();
+    w.settled();
     assert_eq!(w.memory.reads, 0);
     assert_eq!((w.b.counted("srsp.l2.W.RD_in"), w.b.counted("srsp.l2.W.AMO_in")), (1, 1));
 }
@@ -95,9 +86,9 @@ fn a_write_back_of_a_line_on_its_way_is_acknowledged_at_once() {
     let line = w.lines[0];
     w.memory.delay = 100_000;
     w.read(1, line);
-    run(&mut w, 40);
+    w.rest(40);
     write8(&mut w, 0, line, 77);
-    run(&mut w, 40);
+    w.rest(40);
     assert!(w.l1s[0].wbs.is_empty(), "the bytes are in the array");
     assert_eq!(w.l1s[1].rds.len(), 1);
     assert_eq!(w.b.counted("srsp.l2.P.WB"), 1);
@@ -115,7 +106,7 @@ fn a_locked_line_keeps_readers_out_and_lets_write_backs_in() {
     let add = access(&w, SyncOp::Add, line, 1, 0);
     w.atomic(2, add, false);
     write8(&mut w, 3, line, 1);
-    run(&mut w, 100);
+    w.rest(100);
     w.check();
     assert!(w.l1s[3].wbs.is_empty(), "a write-back never waits for a lock");
     assert!(w.l1s[0].rds.len() == 1 && w.l1s[1].rds.len() == 1 && w.l1s[2].atm.is_some());
@@ -123,8 +114,7 @@ fn a_locked_line_keeps_readers_out_and_lets_write_backs_in() {
         assert!(w.b.counted(&format!("srsp.race.l2_{race}")) > 0, "{race}");
     }
     operate(&mut w, 0);
-    w.drain();
-    w.check();
+    w.settled();
     // The compare-and-swap has found what was written back under the lock; the atomic came after it.
     assert_eq!(w.model(line).0[..8], 10u64.to_le_bytes());
 }
@@ -144,11 +134,10 @@ fn a_kept_lock_ends_with_its_unlock() {
     }
     assert!(matches!(w.l1s[0].remote, Remote::Kept(_)));
     w.read(1, line);
-    run(&mut w, 100);
+    w.rest(100);
     assert_eq!(w.l1s[1].rds.len(), 1, "still locked");
     w.unlock(0);
-    w.drain();
-    w.check();
+    w.settled();
 }
 
 #[test]
@@ -160,10 +149,10 @@ fn a_failed_compare_and_swap_unlocks_at_once() {
     let op = access(&w, SyncOp::Cas, line, 9, 4);
     lock(&mut w, 0, op, true);
     w.read(1, line);
-    run(&mut w, 50);
+    w.rest(50);
     assert_eq!(w.l1s[1].rds.len(), 1);
     operate(&mut w, 0);
-    run(&mut w, 100);
+    w.rest(100);
     w.check();
     assert!(w.l1s[1].rds.is_empty() && w.l1s[0].remote == Remote::None);
     assert_eq!(w.b.counted("srsp.race.l2_failed_unlocks"), 1);
@@ -179,11 +168,10 @@ fn a_second_remote_operation_gets_the_lock_when_the_first_is_over() {
         w.l1s[c].op = Some((op, false));
         w.lock(c);
     }
-    run(&mut w, 100);
+    w.rest(100);
     assert!(!locked(&w, 1) && !locked(&w, 2));
     operate(&mut w, 0);
-    w.drain();
-    w.check();
+    w.settled();
     assert!(w.b.counted("srsp.race.l2_handed") >= 2);
     assert_eq!(w.done["remote"], 3);
 }
@@ -202,15 +190,14 @@ fn without_a_free_entry_a_lock_waits_and_the_rest_goes_on() {
         }
     }
     w.read(3, lines[2]);
-    run(&mut w, 100);
+    w.rest(100);
     assert!(locked(&w, 0) && locked(&w, 1) && !locked(&w, 2));
     assert!(w.l1s[3].rds.is_empty(), "the line is not locked");
     operate(&mut w, 0);
-    run(&mut w, 100);
+    w.rest(100);
     assert!(w.l1s[2].remote != Remote::Lock, "the entry is free");
     operate(&mut w, 1);
-    w.drain();
-    w.check();
+    w.settled();
 }
 
 #[test]
@@ -242,13 +229,11 @@ fn an_atomic_of_sys_scope_takes_the_line_away() {
     w.drain();
     let op = access(&w, SyncOp::Add, line, 11, 0);
     w.atomic(1, op, true);
-    w.drain();
-    w.check();
+    w.settled();
     assert_eq!(w.memory.line(line)[..8], 111u64.to_le_bytes());
     assert_eq!(w.b.counted("srsp.l2.W.ATM_SYS"), 1);
     w.read(0, line);
-    w.drain();
-    w.check();
+    w.settled();
     assert_eq!(w.memory.reads, 1, "the line was dropped");
 }
 
@@ -260,8 +245,7 @@ fn sys_inv_drops_everything() {
     write8(&mut w, 1, other, 3);
     w.drain();
     w.system(0, ReqOp::SysInv);
-    w.drain();
-    w.check();
+    w.settled();
     assert_eq!(w.memory.line(other)[..8], 3u64.to_le_bytes());
     // Another device writes memory now.
     w.memory.line(line)[7] ^= 0x55;
@@ -270,8 +254,7 @@ fn sys_inv_drops_everything() {
     let reads = w.memory.reads;
     w.read(0, line);
     w.read(1, other);
-    w.drain();
-    w.check();
+    w.settled();
     assert_eq!(w.memory.reads, reads + 2);
 }
 
@@ -284,13 +267,11 @@ fn sys_flush_keeps_the_lines() {
     write8(&mut w, 1, line, 3);
     w.drain();
     w.system(0, ReqOp::SysFlush);
-    w.drain();
-    w.check();
+    w.settled();
     assert_eq!(w.memory.line(line)[..8], 3u64.to_le_bytes());
     let reads = w.memory.reads;
     w.read(0, line);
-    w.drain();
-    w.check();
+    w.settled();
     assert_eq!(w.memory.reads, reads);
 }
 
@@ -302,12 +283,12 @@ fn a_flush_waits_for_memory() {
     w.drain();
     w.memory.delay = 100_000;
     w.system(0, ReqOp::SysFlush);
-    run(&mut w, 300);
+    w.rest(300);
     assert_eq!(w.memory.written, 1);
     assert!(w.l1s[0].sys.is_some(), "memory has not acknowledged");
     // Traffic goes on meanwhile.
     w.write(1, line, Bv::from_u64(0xf00, 64), Bv::from_u64(0, 512));
-    run(&mut w, 100);
+    w.rest(100);
     assert!(w.l1s[1].wbs.is_empty());
 }
 
@@ -321,8 +302,7 @@ fn the_token_goes_round() {
         w.l1s[c].remote = Remote::Token { locks: c == 1 };
         w.request(c, ReqOp::Token, &[]);
     }
-    w.drain();
-    w.check();
+    w.settled();
     assert_eq!((w.done["tokens"], w.done["remote"], w.done["grants"]), (3, 3, 1));
     let mut expected = initial(line, 64);
     for _ in 0..3 {

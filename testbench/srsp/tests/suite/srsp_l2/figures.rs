@@ -44,10 +44,7 @@ fn the_lock_table_has_the_published_bits() {
 }
 
 fn idle(p: &L2Params) -> World {
-    let mut w = World::new(p, Mix { rd: 0.0, wb: 0.0, atm: 0.0, sys_atm: 0.0, remote: 0.0, sys: 0.0 }, 8, 1);
-    w.b.run(100);
-    w.memory.delay = 0;
-    w
+    World::new(p, Mix { rd: 0.0, wb: 0.0, atm: 0.0, sys_atm: 0.0, remote: 0.0, sys: 0.0 }, 8, 1).at_once(100)
 }
 
 /// A hit is offered `latency` cycles after the cycle in which it was taken.
@@ -58,13 +55,9 @@ fn a_hit_takes_the_latency() {
         let line = w.lines[0];
         w.read(0, line);
         w.drain();
-        let begun = w.b.sim.cycle();
         w.read(1, line);
-        while w.l1s[1].rds.len() == 1 {
-            w.step(false);
-        }
+        w.takes(latency, "a read", |w| w.l1s[1].rds.is_empty());
         w.check();
-        assert_eq!(w.b.sim.cycle() - 1 - begun, u64::from(latency));
         assert_eq!(w.b.counted("l2_hits"), 1);
     }
 }
@@ -78,15 +71,8 @@ fn hits_follow_each_other_without_a_gap() {
     let line = w.lines[0];
     w.read(0, line);
     w.drain();
-    for _ in 0..16 {
-        for c in 0..6 {
-            assert!(w.read(c, line));
-        }
-    }
-    let begun = w.b.sim.cycle();
-    w.drain();
-    w.check();
-    let cycles = w.b.sim.cycle() - begun;
+    (0..16 * 6).for_each(|i| assert!(w.read(i % 6, line)));
+    let cycles = w.settled();
     assert!(cycles <= 96 + 9 + 8, "{cycles} cycles for 96 reads");
 }
 
@@ -96,7 +82,6 @@ fn a_write_back_fetches_nothing() {
     let mut w = idle(&small(Impl::Srsp, 2));
     let line = w.lines[0];
     w.write(0, line, Bv::from_u64(0xff, 64), Bv::from_u64(0x1122_3344_5566_7788, 512));
-    w.drain();
-    w.check();
+    w.settled();
     assert_eq!((w.memory.reads, w.memory.written), (0, 0));
 }

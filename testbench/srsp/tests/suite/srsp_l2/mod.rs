@@ -5,6 +5,7 @@ mod figures;
 mod slips;
 mod world;
 
+use weft_bench::seeds::missed_by_all;
 use weft_srsp::l2::L2Params;
 use weft_srsp::msg::ReqOp;
 use weft_srsp::params::{Impl, Srsp};
@@ -37,14 +38,7 @@ fn sound(p: &L2Params, mix: Mix, seed: u64, cycles: u64) -> World {
 
 /// Covers that all worlds of a system together must have seen.
 fn all_seen(worlds: &[World], but: &[&str]) {
-    let missed = |w: &World| w.b.uncovered(but);
-    let never = missed(&worlds[0]).into_iter().filter(|name| worlds.iter().all(|w| missed(w).contains(name)));
-    assert_eq!(never.collect::<Vec<_>>(), [""; 0]);
-}
-
-fn least(w: &World, what: &str, count: u64) {
-    let found = w.done.get(what).copied().unwrap_or(0);
-    assert!(found >= count, "{found} of {what}: {:?}", w.done);
+    assert_eq!(missed_by_all(worlds.iter().map(|w| w.b.uncovered(but))), [""; 0]);
 }
 
 #[test]
@@ -56,7 +50,7 @@ fn srsp_bank_at_random() {
             let p = L2Params { size: p.size * p.ways / 2, ..p };
             let w = sound(&p, Mix::ALL, seed, 24_000);
             for (what, count) in [("rd", 200), ("wb", 200), ("atm", 100), ("remote", 50), ("sys", 1)] {
-                least(&w, what, count);
+                w.least(what, count);
             }
             w
         })
@@ -84,7 +78,7 @@ fn write_backs_around_a_set_that_is_on_its_way() {
             }
             w.finish_all(ReqOp::SysInv);
             w.check();
-            least(&w, "around", 3);
+            w.least("around", 3);
             w
         })
         .collect();
@@ -106,7 +100,7 @@ fn brsp_bank_at_random() {
     let worlds: Vec<World> = (24..28)
         .map(|seed| {
             let w = sound(&small(Impl::Brsp, 3 + 3 * (seed as u32 % 2)), Mix::ALL, seed, 24_000);
-            least(&w, "remote", 50);
+            w.least("remote", 50);
             w
         })
         .collect();
@@ -121,7 +115,7 @@ fn brsp_bank_with_a_token_at_random() {
     let worlds: Vec<World> = (20..22)
         .map(|seed| {
             let w = sound(&small(Impl::BrspToken, 4), Mix::ALL, seed, 20_000);
-            least(&w, "tokens", 30);
+            w.least("tokens", 30);
             w
         })
         .collect();
@@ -165,7 +159,7 @@ fn odd_banks_at_random() {
     ];
     for (seed, p) in odd.iter().enumerate() {
         let w = sound(p, Mix::ALL, 40 + seed as u64, 8_000);
-        least(&w, "rd", 40);
+        w.least("rd", 40);
     }
 }
 
@@ -176,7 +170,7 @@ fn locks_go_round() {
         let p = L2Params { locks: [1, 2, 4][seed as usize % 3], ..small(Impl::Srsp, 7) };
         let mix = Mix { rd: 0.1, wb: 0.02, sys_atm: 0.005, remote: 1.0, sys: 0.0, ..Mix::ALL };
         let w = sound(&p, mix, seed, 30_000);
-        least(&w, "grants", 100);
+        w.least("grants", 100);
         assert!(w.overtaken <= 2 * 7, "passed over {} times", w.overtaken);
     }
 }

@@ -1,15 +1,15 @@
-//! A bank among L1s and a memory channel. L1s send what L1s may send, at random; every answer is compared with one plain memory that is changed in the order in which the bank's last stage
-//! works (seen in its registers), and locks and tokens are followed.
+//! L1s of sRSP and bRSP above a bank: reads, write-backs, atomics, SYS operations, and remote operations, whose locks and tokens are followed.
 
+use crate::l2_bench::{self, Users};
 use rand::Rng;
 use std::collections::{BTreeMap, VecDeque};
 use weft_rtl::bv::Bv;
 use weft_srsp::l2::{L2Params, srsp_l2};
-use weft_srsp::msg::{MemReq, MemRsp, Req, ReqOp, Rsp, RspOp, SyncOp, Wb, WbOp};
+use weft_srsp::msg::{ReqOp, RspOp, SyncOp, WbOp};
 use weft_srsp::params::Impl;
 use weft_srsp_bench::arith::OPS;
-use weft_srsp_bench::bench::{Bench, Msg, random_bits};
-use weft_srsp_bench::memory::{Access, Line, Memory, bytes, initial, mask, merge};
+use weft_srsp_bench::bench::Msg;
+use weft_srsp_bench::memory::{Access, Line, bytes, initial, mask, merge};
 
 /// How often an L1 begins what, per cycle.
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +28,12 @@ impl Mix {
 }
 
 /// A remote operation: how far it is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Remote {
+    #[default]
     None,
     /// Waits for the token, then goes on with or without a lock.
-    Token {
-        locks: bool,
-    },
+    Token { locks: bool },
     /// Waits for the lock.
     Lock,
     /// Works between lock and operation, until a cycle.
@@ -56,6 +55,7 @@ pub struct Write {
 }
 
 /// What an L1 waits for.
+#[derive(Default)]
 pub struct L1 {
     /// Reads by MSHR: the line, and the cycle in which it was taken.
     pub rds: BTreeMap<u64, (u64, Option<u64>)>,
@@ -90,94 +90,119 @@ enum Event {
     },
 }
 
-/// Everything.
-pub struct World {
-    pub p: L2Params,
-    pub b: Bench,
-    pub mix: Mix,
-    pub lines: Vec<u64>,
-    pub l1s: Vec<L1>,
-    pub memory: Memory,
+/// What the L1s have and the bank has given.
+pub struct L1s {
     /// The plain memory, with the cycle of the last write of each byte.
-    pub model: BTreeMap<u64, (Line, Vec<u64>)>,
+    model: BTreeMap<u64, (Line, Vec<u64>)>,
     events: VecDeque<Event>,
-    answers: VecDeque<(u64, Msg)>,
     /// Locked lines: owner, cycle of the grant, and whether the unlock is on its way.
-    pub holders: BTreeMap<u64, (u64, u64, bool)>,
-    pub holder: Option<u64>,
-    /// Longest row of grants that went to others while somebody waited.
-    pub overtaken: u64,
-    pub done: BTreeMap<&'static str, u64>,
-    pub complaint: Option<String>,
+    holders: BTreeMap<u64, (u64, u64, bool)>,
+    holder: Option<u64>,
+}
+
+/// A run.
+pub type World = l2_bench::World<L1s>;
+
+impl Users for L1s {
+    type Params = L2Params;
+    type Mix = Mix;
+    type L1 = L1;
+
+    fn act(w: &mut World, c: usize, more: bool) {
+        if more {
+            w.begins(c);
+        } else if w.l1s[c].remote != Remote::None {
+            w.remote(c);
+        }
+    }
+
+    fn taken(w: &mut World, c: usize, m: &Msg, now: u64) {
+        let op = m.get("op");
+        if op == ReqOp::Rd as u64
+            && let Some(rd) = w.l1s[c].rds.get_mut(&m.get("mshr"))
+        {
+            rd.1 = Some(now);
+        }
+        if op == ReqOp::RemLock as u64 {
+            w.l1s[c].overtaken = Some((w.line_of(m.get("atomic_addr")), 0));
+        }
+    }
+
+    fn idle(l1: &L1) -> bool {
+        let remote = l1.remote == Remote::None && l1.sys.is_none() && l1.atm.is_none();
+        remote && l1.rds.is_empty() && l1.wbs.is_empty()
+    }
+
+    fn watch(w: &mut World, cycle: u64) {
+        if w.peek("s2_valid") == 0 {
+            return;
+        }
+        if w.peek("s2_answer") == 1 {
+            let sys = w.peek("s2_rsp") == RspOp::SysAck as u64;
+            let durable = sys.then(|| w.memory.durable.clone());
+            w.events.push_back(Event::Answer { cycle, durable });
+        } else if w.peek("s2_around") == 1 {
+            let (src, wbt) = (w.peek("s2_dst"), w.peek("s2_wbt"));
+            w.events.push_back(Event::Around { src, wbt, cycle });
+        } else if w.peek("s2_order_then") == 2 {
+            let src = w.peek("s2_dst");
+            w.events.push_back(Event::Amo { src });
+        }
+    }
+
+    /// In the order of the last stage.
+    fn settle(w: &mut World) {
+        while let Some(event) = w.events.front() {
+            if matches!(event, Event::Answer { .. }) && w.answers.is_empty() {
+                return;
+            }
+            match w.events.pop_front().expect("there") {
+                Event::Around { src, wbt, cycle } => {
+                    let Some(write) = w.l1s[src as usize].wbs.get_mut(&wbt) else {
+                        w.complain(format!("{src} wrote nothing around"));
+                        continue;
+                    };
+                    write.around = true;
+                    let write = write.clone();
+                    w.apply(&write, cycle);
+                    w.count("around");
+                }
+                Event::Amo { src } => {
+                    let Some((access, true, None)) = w.l1s[src as usize].atm else {
+                        w.complain(format!("{src} has no atomic for memory"));
+                        continue;
+                    };
+                    // A SYS operation owes nothing to an atomic that memory has not answered.
+                    let old = w.perform(&access, u64::MAX).0;
+                    w.l1s[src as usize].atm = Some((access, true, Some(old)));
+                }
+                Event::Answer { cycle, durable } => {
+                    let (_, m) = w.answers.pop_front().expect("there");
+                    w.answer(&m, cycle, durable);
+                }
+            }
+        }
+        if let Some((_, m)) = w.answers.front() {
+            let text = format!("an answer that the last stage has not given: {m:?}");
+            w.complain(text);
+        }
+    }
 }
 
 impl World {
     /// A bank with idle L1s; `count` lines of it are used.
     pub fn new(p: &L2Params, mix: Mix, count: usize, seed: u64) -> World {
-        let s = &p.srsp;
-        let mut b = Bench::new(&srsp_l2(p).expect("legal"), seed);
-        for c in 0..s.cus {
-            b.source::<Req>(&format!("req{c}"), s);
-            b.source::<Wb>(&format!("wb{c}"), s);
-        }
-        b.source::<MemRsp>("mem_rsp", s);
-        b.sink::<Rsp>("rsp", s);
-        b.sink::<MemReq>("mem_req", s);
-        let own = u64::from(s.banks) - 1;
-        let own = if p.system == Impl::BrspToken { 0 } else { own };
-        b.set("own", own);
-        let mut lines = Vec::new();
-        while lines.len() < count {
-            // Some lines share their set, some their tag.
-            let high = b.rng.random_range(0..4u64) << (s.line_bits() - 3);
-            let line = (high | b.rng.random_range(0..64u64)) * u64::from(s.banks) + own;
-            let line = line & ((1 << s.line_bits()) - 1);
-            if !lines.contains(&line) && line % u64::from(s.banks) == own {
-                lines.push(line);
-            }
-        }
-        let l1 = |_| L1 {
-            rds: BTreeMap::new(),
-            wbs: BTreeMap::new(),
-            atm: None,
-            remote: Remote::None,
-            op: None,
-            locked: false,
-            token: false,
-            sys: None,
-            overtaken: None,
-        };
-        World {
-            p: p.clone(),
-            mix,
-            lines,
-            l1s: (0..s.cus).map(l1).collect(),
-            memory: Memory::new(s),
-            model: BTreeMap::new(),
-            events: VecDeque::new(),
-            answers: VecDeque::new(),
-            holders: BTreeMap::new(),
-            holder: None,
-            overtaken: 0,
-            done: BTreeMap::new(),
-            complaint: None,
-            b,
-        }
+        let own = if p.system == Impl::BrspToken { 0 } else { u64::from(p.srsp.banks) - 1 };
+        let l1s =
+            L1s { model: BTreeMap::new(), events: VecDeque::new(), holders: BTreeMap::new(), holder: None };
+        let module = srsp_l2(p).expect("legal");
+        World::begin(&module, (p, &p.srsp, mix), (own, count), (L1::default, l1s), seed)
     }
 
     /// Present content of a line in the plain memory.
     pub fn model(&mut self, line: u64) -> &mut (Line, Vec<u64>) {
         let size = self.p.srsp.line;
-        self.model.entry(line).or_insert_with(|| (initial(line, size), vec![0; size as usize]))
-    }
-
-    fn complain(&mut self, text: String) {
-        let cycle = self.b.sim.cycle();
-        self.complaint.get_or_insert(format!("cycle {cycle}: {text}"));
-    }
-
-    fn line_of(&self, addr: u64) -> u64 {
-        addr / u64::from(self.p.srsp.line)
+        self.users.model.entry(line).or_insert_with(|| (initial(line, size), vec![0; size as usize]))
     }
 
     /// A random access to a line.
@@ -207,28 +232,6 @@ impl World {
         self.lines[at]
     }
 
-    fn count(&mut self, what: &'static str) {
-        *self.done.entry(what).or_default() += 1;
-    }
-
-    /// Sends a request of an L1.
-    pub fn request(&mut self, c: usize, op: ReqOp, fields: &[(&str, u64)]) {
-        let head = [("op", op as u64), ("src", c as u64)];
-        let all: Vec<(&str, u64)> = head.into_iter().chain(fields.iter().copied()).collect();
-        self.b.send(&format!("req{c}"), Msg::of::<Req>(&self.p.srsp, &all));
-    }
-
-    /// Sends a message of an L1 on network 1.
-    pub fn post(&mut self, c: usize, op: WbOp, fields: &[(&str, u64)]) -> Msg {
-        let head = [("op", op as u64), ("src", c as u64)];
-        let all: Vec<(&str, u64)> = head.into_iter().chain(fields.iter().copied()).collect();
-        Msg::of::<Wb>(&self.p.srsp, &all)
-    }
-
-    fn address(&self, line: u64) -> u64 {
-        line * u64::from(self.p.srsp.line)
-    }
-
     /// An L1 reads a line.
     pub fn read(&mut self, c: usize, line: u64) -> bool {
         let free = (0..u64::from(self.p.srsp.mshrs)).find(|m| !self.l1s[c].rds.contains_key(m));
@@ -247,8 +250,7 @@ impl World {
         let write = Write { line, mask: self::mask(&mask), data: bytes(&data), epoch, around: false };
         self.l1s[c].wbs.insert(wbt, write);
         let fields = [("wbt", wbt), ("epoch", epoch), ("atomic_addr", self.address(line))];
-        let msg = self.post(c, WbOp::Wb, &fields).with("mask", mask).with("data", data);
-        self.b.send(&format!("wb{c}"), msg);
+        self.post(c, WbOp::Wb, &fields, Some((mask, data)));
         true
     }
 
@@ -273,8 +275,7 @@ impl World {
         self.l1s[c].remote = Remote::Op;
         let mut fields = vec![("keep", u64::from(keep))];
         fields.extend(access.fields());
-        let msg = self.post(c, WbOp::RemOp, &fields);
-        self.b.send(&format!("wb{c}"), msg);
+        self.post(c, WbOp::RemOp, &fields, None);
     }
 
     /// An L1 gives its kept lock back.
@@ -284,8 +285,7 @@ impl World {
         if let Some(holder) = self.holders.get_mut(&line) {
             holder.2 = true;
         }
-        let msg = self.post(c, WbOp::RemUnlock, &[("atomic_addr", access.addr)]);
-        self.b.send(&format!("wb{c}"), msg);
+        self.post(c, WbOp::RemUnlock, &[("atomic_addr", access.addr)], None);
         self.finish(c);
     }
 
@@ -295,8 +295,7 @@ impl World {
         self.l1s[c].op = None;
         self.l1s[c].remote = Remote::None;
         if std::mem::take(&mut self.l1s[c].token) {
-            let msg = self.post(c, WbOp::TokenRel, &[]);
-            self.b.send(&format!("wb{c}"), msg);
+            self.post(c, WbOp::TokenRel, &[], None);
             self.holder = None;
         }
         self.count("remote");
@@ -309,29 +308,21 @@ impl World {
     }
 
     /// L1s begin what the mix says.
-    fn begin(&mut self, c: usize) {
+    fn begins(&mut self, c: usize) {
         let mix = self.mix;
-        let chance = |w: &mut World, p: f64| w.b.rng.random_bool(p);
-        let free = |w: &mut World, net: &str| w.b.source_mut(&format!("{net}{c}")).queue.len() < 2;
-        if chance(self, mix.rd) && free(self, "req") {
+        if self.chance(mix.rd) && self.free("req", c) {
             let line = self.pick_line();
             self.read(c, line);
         }
-        if chance(self, mix.wb) && free(self, "wb") {
+        if self.chance(mix.wb) && self.free("wb", c) {
             let line = self.pick_line();
-            let size = self.p.srsp.line;
-            let mask = match self.b.rng.random_range(0..4) {
-                0 => Bv::ones(size),
-                1 => Bv::concat(&[Bv::from_u64(0xf0, 8), Bv::zero(size - 8)]),
-                _ => random_bits(&mut self.b.rng, size),
-            };
-            let data = random_bits(&mut self.b.rng, 8 * size);
+            let (mask, data) = self.random_bytes();
             if !mask.is_zero() {
                 self.write(c, line, mask, data);
             }
         }
-        if self.l1s[c].atm.is_none() && free(self, "req") {
-            let (atm, sys) = (chance(self, mix.atm), chance(self, mix.sys_atm));
+        if self.l1s[c].atm.is_none() && self.free("req", c) {
+            let (atm, sys) = (self.chance(mix.atm), self.chance(mix.sys_atm));
             if atm || sys {
                 let line = self.pick_line();
                 let access = self.access(line);
@@ -339,8 +330,8 @@ impl World {
                 self.atomic(c, access, sys);
             }
         }
-        if self.l1s[c].sys.is_none() && chance(self, mix.sys) {
-            let op = if chance(self, 0.4) { ReqOp::SysInv } else { ReqOp::SysFlush };
+        if self.l1s[c].sys.is_none() && self.chance(mix.sys) {
+            let op = if self.chance(0.4) { ReqOp::SysInv } else { ReqOp::SysFlush };
             self.system(c, op);
         }
         self.remote(c);
@@ -372,115 +363,6 @@ impl World {
             }
             Remote::Kept(until) if until <= now => self.unlock(c),
             _ => {}
-        }
-    }
-
-    /// One cycle; `more`: L1s begin new things.
-    pub fn step(&mut self, more: bool) {
-        for c in 0..self.l1s.len() {
-            if more {
-                self.begin(c);
-            } else {
-                self.go_on(c);
-            }
-        }
-        let now = self.b.sim.cycle();
-        while let Some((_, m)) = self.memory.answer(now) {
-            self.b.send("mem_rsp", m);
-        }
-        self.watch(now);
-        self.b.advance();
-        if let Some(failure) = self.b.sim.failures().first() {
-            let text = format!("{failure:?}");
-            self.complain(text);
-        }
-        for c in 0..self.l1s.len() {
-            self.taken(c, now);
-        }
-        while let Some((_, m)) = self.b.received("mem_req") {
-            self.memory.request(0, &m, now, &mut self.b.rng);
-        }
-        while let Some(answer) = self.b.received("rsp") {
-            self.answers.push_back(answer);
-        }
-        self.settle();
-    }
-
-    /// Remote operations that have begun come to their end.
-    fn go_on(&mut self, c: usize) {
-        if self.l1s[c].remote != Remote::None {
-            self.remote(c);
-        }
-    }
-
-    /// Notes what was taken in the cycle before.
-    fn taken(&mut self, c: usize, now: u64) {
-        if let Some(m) = self.b.taken(&format!("req{c}")) {
-            let op = m.get("op");
-            if op == ReqOp::Rd as u64
-                && let Some(rd) = self.l1s[c].rds.get_mut(&m.get("mshr"))
-            {
-                rd.1 = Some(now);
-            }
-            if op == ReqOp::RemLock as u64 {
-                self.l1s[c].overtaken = Some((self.line_of(m.get("atomic_addr")), 0));
-            }
-        }
-        self.b.taken(&format!("wb{c}"));
-    }
-
-    /// What the last stage does in this cycle.
-    fn watch(&mut self, cycle: u64) {
-        let get = |w: &World, name: &str| w.b.sim.peek(name).expect("a register").low_u64();
-        if get(self, "s2_valid") == 0 {
-            return;
-        }
-        if get(self, "s2_answer") == 1 {
-            let sys = get(self, "s2_rsp") == RspOp::SysAck as u64;
-            self.events.push_back(Event::Answer { cycle, durable: sys.then(|| self.memory.durable.clone()) });
-        } else if get(self, "s2_around") == 1 {
-            let (src, wbt) = (get(self, "s2_dst"), get(self, "s2_wbt"));
-            self.events.push_back(Event::Around { src, wbt, cycle });
-        } else if get(self, "s2_order_then") == 2 {
-            self.events.push_back(Event::Amo { src: get(self, "s2_dst") });
-        }
-    }
-
-    /// Compares answers with the plain memory, in the order of the last stage.
-    fn settle(&mut self) {
-        while let Some(event) = self.events.front() {
-            if matches!(event, Event::Answer { .. }) && self.answers.is_empty() {
-                return;
-            }
-            match self.events.pop_front().expect("there") {
-                Event::Around { src, wbt, cycle } => {
-                    let Some(write) = self.l1s[src as usize].wbs.get_mut(&wbt) else {
-                        self.complain(format!("{src} wrote nothing around"));
-                        continue;
-                    };
-                    write.around = true;
-                    let write = write.clone();
-                    self.apply(&write, cycle);
-                    self.count("around");
-                }
-                Event::Amo { src } => {
-                    let Some((access, true, None)) = self.l1s[src as usize].atm else {
-                        self.complain(format!("{src} has no atomic for memory"));
-                        continue;
-                    };
-                    // A SYS operation owes nothing to an atomic that memory has not answered.
-                    let old = self.perform(&access, u64::MAX).0;
-                    self.l1s[src as usize].atm = Some((access, true, Some(old)));
-                }
-                Event::Answer { cycle, durable } => {
-                    let (_, m) = self.answers.pop_front().expect("there");
-                    self.answer(&m, cycle, durable);
-                }
-            }
-        }
-        if let Some((_, m)) = self.answers.front() {
-            let text = format!("an answer that the last stage has not given: {m:?}");
-            self.complain(text);
         }
     }
 
@@ -540,10 +422,7 @@ impl World {
             return self.complain(format!("{c} gets a line that it has not asked for"));
         };
         let expected = self.model(line).0.clone();
-        let found = bytes(m.wide("data"));
-        if found != expected {
-            self.complain(format!("line {line:#x} for {c}: {found:x?} instead of {expected:x?}"));
-        }
+        self.compare(c, line, m, Some(&expected));
         if let Some((owner, since, false)) = self.holders.get(&line)
             && taken.is_none_or(|at| at > *since)
         {
@@ -648,55 +527,6 @@ impl World {
         self.count("sys");
     }
 
-    /// Random back-pressure and chances, changed from time to time.
-    pub fn shuffle(&mut self) {
-        let rng = &mut self.b.rng;
-        let chance = |rng: &mut rand::rngs::SmallRng| [0.1, 0.5, 1.0][rng.random_range(0..3)];
-        for sink in self.b.sinks.values_mut() {
-            sink.chance = chance(rng);
-        }
-        for source in self.b.sources.values_mut() {
-            source.chance = chance(rng);
-        }
-        self.memory.delay = [0, 20, 150][rng.random_range(0..3)];
-    }
-
-    /// Runs, with everything changing every 200 cycles; stops at the first complaint.
-    pub fn run(&mut self, cycles: u64) {
-        for cycle in 0..cycles {
-            if cycle % 200 == 0 {
-                self.shuffle();
-            }
-            self.step(true);
-            if self.complaint.is_some() {
-                return;
-            }
-        }
-    }
-
-    /// Nobody waits for anything.
-    pub fn quiet(&self) -> bool {
-        let idle = |l1: &L1| {
-            let remote = l1.remote == Remote::None && l1.sys.is_none() && l1.atm.is_none();
-            remote && l1.rds.is_empty() && l1.wbs.is_empty()
-        };
-        self.l1s.iter().all(idle) && self.b.sources.values().all(|s| s.queue.is_empty()) && self.memory.idle()
-    }
-
-    /// Lets everything come to its end.
-    pub fn drain(&mut self) {
-        self.b.sinks.values_mut().for_each(|sink| sink.chance = 1.0);
-        self.b.sources.values_mut().for_each(|source| source.chance = 1.0);
-        for _ in 0..30_000 {
-            if self.quiet() || self.complaint.is_some() {
-                return;
-            }
-            self.step(false);
-        }
-        let waits: Vec<usize> = (0..self.l1s.len()).filter(|c| self.l1s[*c].remote != Remote::None).collect();
-        self.complain(format!("something waits for ever; remote operations of {waits:?}"));
-    }
-
     /// At the end: a SYS operation brings everything to memory.
     pub fn finish_all(&mut self, op: ReqOp) {
         self.drain();
@@ -707,13 +537,6 @@ impl World {
             if *self.memory.line(line) != bytes {
                 self.complain(format!("line {line:#x} is not in memory at the end"));
             }
-        }
-    }
-
-    /// Nothing was wrong.
-    pub fn check(&self) {
-        if let Some(complaint) = &self.complaint {
-            panic!("{complaint}");
         }
     }
 }
