@@ -274,3 +274,21 @@ fn packed_zeros_take_no_memory() {
         "it holds more than 100 bytes, the limit; --input-limit",
     );
 }
+
+/// The script of docs/trace-format.md: what it writes is a trace, runs, and is judged at the end.
+#[test]
+fn a_script_writes_a_program() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/trace_writer.py");
+    let written =
+        |args: &[&str]| Command::new("python3").arg(script).args(args).output().expect("python3 starts");
+    let out = written(&["1024", "2"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(!written(&["1000", "2"]).status.success(), "no multiple of a block");
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("stencil.wtrace");
+    std::fs::write(&trace, &out.stdout).expect("written");
+    let (json, _) = run(folder.path(), trace.to_str().expect("text"), &[]);
+    assert_eq!(json["verified"], true);
+    let kernels = json["trace"]["kernels"].as_u64();
+    assert_eq!((kernels, &json["trace"]["accesses"]["stores"]), (Some(2), &64.into()), "{}", json["trace"]);
+}

@@ -6,15 +6,32 @@ pub mod sets;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use weft_blocks::registry::{BlockError, BlockInfo};
+use weft_lists::Further;
 use weft_rtl::ir::Module;
 
 /// The families' lists, in the order in which they are shown.
 const FAMILIES: &[fn() -> Vec<BlockInfo>] =
     &[weft_blocks::blocks, weft_mgcc::blocks, weft_srsp::blocks, weft_spandex::blocks];
 
-/// All blocks, in the order in which they are listed.
-pub fn blocks() -> Vec<BlockInfo> {
+/// Blocks of others.
+static FURTHER: Further<BlockInfo> = Further::new();
+
+/// Installs blocks from outside these crates; before any block is asked for, and once.
+///
+/// # Panics
+/// When blocks have been asked for or installed already.
+pub fn install(blocks: Vec<BlockInfo>) {
+    FURTHER.install(blocks);
+}
+
+/// The blocks of the families' crates, in the order in which they are listed.
+pub fn built_in() -> Vec<BlockInfo> {
     FAMILIES.iter().flat_map(|list| list()).collect()
+}
+
+/// All blocks, in the order in which they are listed; those of others last.
+pub fn blocks() -> Vec<BlockInfo> {
+    built_in().into_iter().chain(FURTHER.all().iter().copied()).collect()
 }
 
 /// The block of a name.

@@ -24,6 +24,6 @@ pub use program::{
     Array, Frame, HostStep, Kernel, Layout, LoadedValues, PAGE_BYTES, Place, Program, VerifyError, full_mask,
 };
 pub use programs::{
-    Built, Legal, Offer, ParamSpec, WorkloadError, WorkloadInfo, build, default_of, offer, parameters,
-    prepare, supply, workloads,
+    Built, Legal, Offer, ParamSpec, Params, WorkloadError, WorkloadInfo, build, default_of, offer,
+    parameters, prepare, supply, workloads,
 };

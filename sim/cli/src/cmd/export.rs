@@ -1,15 +1,13 @@
 //! `weft export`: Verilog, one file per module, a file list, and a self-checking testbench; on demand behind a port of bytes, or as the top of a board with its constraints.
 
 use crate::failure::{Failure, Outcome, say};
+use crate::output;
 use crate::params::BlockArgs;
 use anyhow::anyhow;
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use weft_host::board::{BOARDS, Board};
 use weft_host::{Interface, hosted, with_uart};
-use weft_output::{Output, OutputError, Staged};
 use weft_rtl::ir::Module;
 use weft_rtl::verilog::{VerilogFile, emit, file_list};
 use weft_tools::cosim::{Recording, Traffic, export_testbench};
@@ -79,7 +77,8 @@ pub fn run(args: &Args) -> Outcome {
     let list = beside.iter().filter(|f| f.name.ends_with(".v")).fold(list, |list, f| list + &f.name + "\n");
     files.push(VerilogFile { name: LIST.into(), text: list });
     files.extend(beside);
-    write_all(&args.out, &files).map_err(|e| {
+    let files: Vec<(String, String)> = files.into_iter().map(|file| (file.name, file.text)).collect();
+    output::folder(&args.out, &files).map_err(|e| {
         let out = args.out.display();
         Failure::input(anyhow!("cannot write to {out}: {e}; name a folder that can be written with --out"))
     })?;
@@ -123,29 +122,4 @@ fn design(args: &Args, block: Arc<Module>) -> Result<Design, Failure> {
     let top = file("top.v".into(), &board.top(&module.name));
     let pins = file(format!("{name}.lpf"), board.constraints);
     Ok(Design { module, beside: vec![frames(&interface), top, pins] })
-}
-
-/// Writes all files, then puts them in their places, so that a full disk or a forbidden folder leaves nothing half written.
-fn write_all(out: &Path, files: &[VerilogFile]) -> Result<(), String> {
-    let made = first_missing(out);
-    let written = fs::create_dir_all(out).map_err(|e| e.to_string()).and_then(|()| {
-        let staged = files.iter().map(|file| {
-            let mut output = Output::create(&out.join(&file.name))?;
-            output.write_all(file.text.as_bytes()).map_err(|cause| output.failed(&cause))?;
-            output.stage()
-        });
-        let staged: Vec<Staged> = staged.collect::<Result<_, OutputError>>().map_err(|e| e.to_string())?;
-        staged.into_iter().try_for_each(Staged::commit).map_err(|e| e.to_string())
-    });
-    if let (Err(_), Some(made)) = (&written, made) {
-        // What remains is removed as far as possible; the first error is the one to tell.
-        let _ = fs::remove_dir_all(made);
-    }
-    written
-}
-
-/// The outermost folder of a path that does not exist yet.
-fn first_missing(path: &Path) -> Option<PathBuf> {
-    let missing = path.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists());
-    missing.last().map(Path::to_path_buf)
 }

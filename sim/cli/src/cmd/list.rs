@@ -1,7 +1,7 @@
 //! `weft list`.
 
 use crate::failure::{Failure, Outcome, say};
-use crate::sweep::built_in::SWEEPS;
+use crate::sweep::built_in;
 use crate::sweep::file::SweepFile;
 use serde_json::{Value, json};
 use weft_fabric::config::FabricConfig;
@@ -131,8 +131,7 @@ fn fabrics() -> Vec<Value> {
 }
 
 fn sweeps() -> Vec<Value> {
-    SWEEPS
-        .iter()
+    built_in::sweeps()
         .filter_map(|(name, _)| SweepFile::load(name).ok())
         .map(|sweep| {
             let params: Vec<Value> = sweep

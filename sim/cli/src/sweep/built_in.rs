@@ -2,8 +2,24 @@
 //! section 16, srsp.md section 12, spandex.md section 12, cu-and-consistency.md sections 10 and 11, and one of
 //! seconds. Most are of tier middle, and have the others beside it.
 
-/// Name and text of each.
-pub const SWEEPS: &[(&str, &str)] = &[
+use weft_fabric::config::File;
+use weft_lists::Further;
+
+/// Sweeps of others.
+static FURTHER: Further<File> = Further::new();
+
+/// Installs sweeps from outside this crate; before any is asked for, and once.
+pub fn install(sweeps: Vec<File>) {
+    FURTHER.install(sweeps);
+}
+
+/// Name and text of every sweep that needs no path.
+pub fn sweeps() -> impl Iterator<Item = &'static File> {
+    BUILT_IN.iter().chain(FURTHER.all())
+}
+
+/// Name and text of each that is built in.
+pub const BUILT_IN: &[File] = &[
     ("rec-smoke", include_str!("../../../fabrics/sweeps/rec-smoke.toml")),
     ("rec-protocols", include_str!("../../../fabrics/sweeps/rec-protocols.toml")),
     ("rec-range", include_str!("../../../fabrics/sweeps/rec-range.toml")),
@@ -76,7 +92,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::SWEEPS;
+    use super::BUILT_IN;
     use crate::sweep::columns::columns;
     use crate::sweep::file::SweepFile;
     use crate::sweep::plan::runs;
@@ -89,7 +105,7 @@ mod tests {
     #[test]
     fn every_sweep_can_be_run_and_summed_up() {
         let mut counters: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-        let whole = SWEEPS.iter().map(|(name, _)| {
+        let whole = BUILT_IN.iter().map(|(name, _)| {
             let sweep = SweepFile::load(name).unwrap_or_else(|e| panic!("{e:#}"));
             assert_eq!(&sweep.name, name, "results are named after the sweep");
 

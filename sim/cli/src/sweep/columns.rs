@@ -133,8 +133,10 @@ pub fn recorded(sweep: &SweepFile, header: &[String], rows: &[Vec<String>]) -> V
 /// The column of a program's data.
 pub const DATA: &str = "data_bytes";
 
-/// The column of the fingerprint of hardware, and that of the fingerprint of all that a row depends on.
+/// The column of the fingerprint of hardware.
 pub const HARDWARE: &str = "hardware";
+
+/// The column of the fingerprint of all that a row depends on.
 pub const IDENTITY: &str = "identity";
 
 /// The column of cycles that are measured.

@@ -16,7 +16,7 @@ use weft_workload::trace::{is_trace, short_name};
 const MAX_CYCLES: u64 = 10_000_000_000;
 
 /// Keys that are none of the fabric's.
-pub(super) const SPECIAL: [&str; 7] =
+pub const SPECIAL: [&str; 7] =
     ["workload", "fabric", "graph", "graph_format", "graph_directed", "graph_limit", "seed"];
 
 /// A key with its value as written.
@@ -119,12 +119,12 @@ impl SweepFile {
     /// # Errors
     /// A name that is neither, a file that cannot be read, or a mistake in it.
     pub fn load(name_or_path: &str) -> Result<SweepFile, Error> {
-        if let Some((name, text)) = built_in::SWEEPS.iter().find(|(name, _)| *name == name_or_path) {
+        if let Some((name, text)) = built_in::sweeps().find(|(name, _)| *name == name_or_path) {
             return SweepFile::parse(text, &format!("{name}.toml"), Path::new(""));
         }
         let path = Path::new(name_or_path);
         if path.extension().is_none() && path.components().count() == 1 && !path.exists() {
-            let known = built_in::SWEEPS.iter().map(|(name, _)| *name);
+            let known = built_in::sweeps().map(|(name, _)| *name);
             let remedy = weft_names::remedy(name_or_path, known, "`weft list sweeps` shows all");
             return Err(anyhow!(
                 "there is no sweep {name_or_path}; {remedy}, and the path of a TOML file is a sweep, too"

@@ -50,6 +50,19 @@ pub trait Group {
     fn assign(&mut self, key: &str, text: &str, legal: &Legal) -> Result<(), String>;
 }
 
+/// Declares a [`Group`](crate::config::Group): its keys by section, each with type, default, unit, legal values and sentence.
+///
+/// ```
+/// use weft_fabric::config::{Group, Legal, keys};
+/// keys! {
+///     /// Keys of a family.
+///     MyKeys {
+///         Memory { delay: u32 = 5, "cycles", Legal::Within(1, 100), "time of an access"; }
+///     }
+/// }
+/// assert_eq!(MyKeys::default().get("delay"), Some(5.into()));
+/// ```
+#[macro_export]
 macro_rules! keys {
     ($(#[$doc:meta])* $group:ident {
         $($section:ident { $($name:ident: $ty:ty = $default:expr, $unit:literal, $legal:expr, $about:literal;)* })*
@@ -76,7 +89,7 @@ macro_rules! keys {
                 },)*)*]
             }
 
-            fn get(&self, key: &str) -> Option<serde_json::Value> {
+            fn get(&self, key: &str) -> Option<$crate::config::Value> {
                 match key {
                     $($(stringify!($name) => Some($crate::config::Field::value(&self.$name)),)*)*
                     _ => None,
@@ -94,4 +107,4 @@ macro_rules! keys {
     };
 }
 
-pub(crate) use keys;
+pub use keys;

@@ -23,22 +23,46 @@ mod value;
 pub use crate::family::{Family, FamilyKeys};
 pub use common::Common;
 pub use error::{ConfigError, Place, nearest};
-pub(crate) use group::keys;
-pub use group::{Group, KeyInfo, Section};
+pub use group::{Group, KeyInfo, Section, keys};
 pub use scale::Ratio;
-pub use value::{Auto, CtaSchedule, Legal, Named, Placement, Runtime};
-pub(crate) use value::{Field, G, K, M, named, size};
+pub use value::{Auto, CtaSchedule, Field, Legal, Named, Placement, Runtime, named};
+pub(crate) use value::{G, K, M, size};
 
-use serde_json::Value;
+pub use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
+use weft_lists::Further;
 
 /// Where values were given.
 pub(crate) type Places = BTreeMap<String, Place>;
 
-/// Built-in fabrics: name and text of the file.
-const BUILT_IN: &[(&str, &str)] = &[
+/// Name and text of a fabric's file.
+pub type File = (&'static str, &'static str);
+
+/// Fabrics of others.
+static FURTHER: Further<File> = Further::new();
+
+/// Installs fabrics from outside this crate; before any is asked for, and once.
+///
+/// # Panics
+/// When fabrics have been asked for or installed already.
+pub fn install(fabrics: Vec<File>) {
+    FURTHER.install(fabrics);
+}
+
+/// Names of the fabrics that come with this crate.
+pub fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
+/// All fabrics that have a name.
+fn files() -> impl Iterator<Item = &'static File> {
+    BUILT_IN.iter().chain(FURTHER.all())
+}
+
+/// Built-in fabrics.
+const BUILT_IN: &[File] = &[
     ("rec-4gpu", include_str!("../../../fabrics/rec-4gpu.toml")),
     ("rec-4gpu-small", include_str!("../../../fabrics/rec-4gpu-small.toml")),
     ("hmg-4gpu", include_str!("../../../fabrics/hmg-4gpu.toml")),
@@ -94,18 +118,18 @@ pub fn all_keys() -> Vec<KeyInfo> {
 }
 
 impl FabricConfig {
-    /// Names of the built-in fabrics.
+    /// Names of the fabrics that need no path: built in, or installed.
     pub fn list() -> Vec<&'static str> {
-        BUILT_IN.iter().map(|(name, _)| *name).collect()
+        files().map(|(name, _)| *name).collect()
     }
 
-    /// A built-in fabric, or the file at a path. Keys that the file does not give keep the published values. What depends on several keys is
+    /// A fabric by its name, or the file at a path. Keys that the file does not give keep the published values. What depends on several keys is
     /// left to [`FabricConfig::validate`].
     ///
     /// # Errors
     /// A name that is neither, a file that cannot be read or is no TOML, an unknown key, or a value outside its legal range.
     pub fn load(name_or_path: &str) -> Result<FabricConfig, ConfigError> {
-        if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == name_or_path) {
+        if let Some((name, text)) = files().find(|(name, _)| *name == name_or_path) {
             return FabricConfig::parse(text, name, &format!("{name}.toml"));
         }
         let path = Path::new(name_or_path);
@@ -272,7 +296,10 @@ impl FabricConfig {
     }
 
     /// Refuses a key's value beside the others unless `good`.
-    pub(crate) fn ensure(
+    ///
+    /// # Errors
+    /// The key, where its value was given, the problem, and what is legal.
+    pub fn ensure(
         &self,
         good: bool,
         key: &str,

@@ -1,4 +1,4 @@
-//! A configuration in a run's record: a JSON object with all keys (those of the host's copies and calls and of a fault of the CUs only if there are any), and with the family if it is not the default one.
+//! A configuration in a run's record: a JSON object with all keys (those of the host's copies and calls, of a fault of the CUs and of devices of other protocols only if there are any), and with the family if it is not the default one.
 
 use super::{FabricConfig, FamilyKeys, Place};
 use crate::config::{Placement, Runtime};
@@ -24,6 +24,7 @@ impl FabricConfig {
         let recorded = |name: &str| match name {
             "inject_cu" => faulty,
             "runtime" | "call_launch" | "call_copy" | "call_sync" => calls,
+            "devices" => self.get(name).is_some_and(|devices| devices != ""),
             "placement_written" => self.common.placement_written != Placement::Same,
             name => copies || !name.starts_with("host_link_"),
         };

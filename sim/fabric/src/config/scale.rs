@@ -1,7 +1,8 @@
 //! What scaling a fabric down keeps of the published one: the ratios between its sizes, rates and times.
 
 use super::FabricConfig;
-use crate::family::FamilyKeys;
+use crate::family::directory::DirectoryKeys;
+use crate::family::tsm::TsmKeys;
 use std::fmt::Write;
 
 /// A ratio of two sizes, rates or times of a fabric.
@@ -72,9 +73,9 @@ impl FabricConfig {
     fn bytes_between_gpus(&self) -> Option<f64> {
         let key = |name: &str| self.number(name);
         let many = self.common.gpus > 1;
-        let links = match &self.of {
-            FamilyKeys::Tsm(_) => key("banks"),
-            _ => key("links").or(Some(1.0)),
+        let links = match self.of.keys::<TsmKeys>() {
+            Some(_) => key("banks"),
+            None => key("links").or(Some(1.0)),
         };
         many.then(|| Some(key("link_bytes")? * links?)).flatten()
     }
@@ -87,7 +88,7 @@ impl FabricConfig {
 
     /// Bytes that the entries of a directory cover together.
     fn reach(&self) -> Option<f64> {
-        let FamilyKeys::Directory(keys) = &self.of else { return None };
+        let keys: &DirectoryKeys = self.of.keys()?;
         let entry = keys.params(&self.common).bytes_of_entry()?;
         Some(f64::from(keys.entries) * f64::from(entry))
     }

@@ -15,10 +15,7 @@ fn hardware(config: &FabricConfig) -> FabricParams {
 
 /// The keys of its family.
 fn keys(config: &FabricConfig) -> &DirectoryKeys {
-    match &config.of {
-        FamilyKeys::Directory(keys) => keys,
-        other => panic!("{other:?}"),
-    }
+    config.of.keys().unwrap_or_else(|| panic!("{:?}", config.of))
 }
 
 /// The error of a file with these lines.

@@ -25,6 +25,8 @@ pub enum Legal {
     OneOf(&'static [&'static str]),
     /// `true` or `false`.
     Switch,
+    /// A text of a form of its own, which this describes.
+    Form(&'static str),
 }
 
 impl fmt::Display for Legal {
@@ -37,6 +39,7 @@ impl fmt::Display for Legal {
             Legal::Real(lo, hi) => write!(f, "{lo}..{hi}"),
             Legal::OneOf(names) => f.write_str(&names.join(", ")),
             Legal::Switch => f.write_str("true, false"),
+            Legal::Form(form) => f.write_str(form),
         }
     }
 }
@@ -64,8 +67,11 @@ fn whole(text: &str) -> Result<u64, String> {
 }
 
 /// A type of value that keys have.
-pub(crate) trait Field: Sized {
-    /// Reads it and holds it against the legal values; the error is the problem.
+pub trait Field: Sized {
+    /// Reads it and holds it against the legal values.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
     fn parse(text: &str, legal: &Legal) -> Result<Self, String>;
     /// For JSON.
     fn value(&self) -> Value;
@@ -80,7 +86,7 @@ impl Field for u64 {
             | Legal::Within(lo, hi)
             | Legal::WithinOrOff(lo, hi)
             | Legal::WithinOffOrAuto(lo, hi) => (*lo, *hi),
-            Legal::Real(..) | Legal::OneOf(_) | Legal::Switch => (0, u64::MAX),
+            Legal::Real(..) | Legal::OneOf(_) | Legal::Switch | Legal::Form(_) => (0, u64::MAX),
         };
         match number {
             n if n < lo => Err("it is too small".into()),
@@ -193,6 +199,7 @@ impl<T: Named> Field for T {
 }
 
 /// A type of its own for values with names.
+#[macro_export]
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $value:ident = $text:literal,)* }) => {
         $(#[$doc])*
@@ -206,7 +213,7 @@ macro_rules! named {
     };
 }
 
-pub(crate) use named;
+pub use named;
 
 named! {
     /// Where a program's pages lie (rec.md section 10, hmg.md section 9).

@@ -1,6 +1,7 @@
 //! Families of fabrics: what differs in kind, so that the run loop, the compute units and the checks know none of them.
 //!
-//! A family is a folder here and a variant of [`FamilyKeys`], which is the one place that lists them. It provides
+//! A family is a folder here and an entry of `BUILT_IN`, which is the one place that lists them; families of others are added by [`install`] and are no less.
+//! It provides
 //!
 //! | trait | for |
 //! | --- | --- |
@@ -9,6 +10,58 @@
 //! | [`Surroundings`] | models at the other ports, memories above all |
 //! | [`FamilyCheck`] | checks that only this family has |
 //! | [`Meter`] | figures of a run |
+//!
+//! # A family of somebody else
+//!
+//! REC directories whose links are described by their length:
+//!
+//! ```standalone_crate
+//! use std::sync::Arc;
+//! use weft_fabric::config::{ConfigError, FabricConfig, Legal, keys};
+//! use weft_fabric::family::directory::DirectoryKeys;
+//! use weft_fabric::family::{Family, FamilyKeys, FigureInfo, Figures, Hardware, install};
+//!
+//! keys! {
+//!     /// Keys of family `far`.
+//!     FarKeys {
+//!         Links { length: u32 = 4, "m", Legal::Within(1, 40), "length of the links between GPUs"; }
+//!     }
+//! }
+//!
+//! impl FarKeys {
+//!     /// The fabric with directories that a configuration stands for.
+//!     fn rec(&self, config: &FabricConfig) -> FabricConfig {
+//!         let mut rec = FabricConfig::default();
+//!         rec.common = config.common.clone();
+//!         rec.set(&format!("link_latency={}", 100 + 10 * self.length)).expect("legal");
+//!         rec
+//!     }
+//! }
+//!
+//! impl Family for FarKeys {
+//!     fn name(&self) -> &'static str {
+//!         "far"
+//!     }
+//!     fn check(&self, config: &FabricConfig) -> Result<(), ConfigError> {
+//!         self.rec(config).validate()
+//!     }
+//!     fn hardware(&self, config: &FabricConfig) -> Arc<dyn Hardware> {
+//!         self.rec(config).hardware()
+//!     }
+//!     fn figures(&self) -> Vec<FigureInfo> {
+//!         DirectoryKeys::default().figures()
+//!     }
+//!     fn summary(&self, figures: &Figures) -> Vec<(&'static str, String)> {
+//!         DirectoryKeys::default().summary(figures)
+//!     }
+//! }
+//!
+//! install(vec![FamilyKeys::of::<FarKeys>]);
+//! let mut fabric = FabricConfig::parse("family = \"far\"\nlength = 20\n", "far", "far.toml").unwrap();
+//! fabric.validate().unwrap();
+//! assert_eq!(fabric.hardware().links().gpus.latency, 300);
+//! assert!(fabric.set("length=50").is_err());
+//! ```
 
 mod check;
 mod counted;
@@ -36,47 +89,83 @@ use directory::DirectoryKeys;
 use rdma::RdmaKeys;
 use spandex::SpandexKeys;
 use srsp::SrspKeys;
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use tsm::TsmKeys;
+use weft_lists::Further;
 use weft_workload::Offer;
 
-/// The keys of a fabric's family.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FamilyKeys {
-    /// Caches and memory at home nodes, kept coherent by directories, by software, or by nothing (rec.md, hmg.md).
-    Directory(DirectoryKeys),
-    /// GPUs that share one physical memory, kept coherent by timestamps, or by software between kernels (mgcc.md).
-    Tsm(TsmKeys),
-    /// GPUs with memories of their own that reach one another's through RDMA engines and a switch (mgcc.md section 14).
-    Rdma(RdmaKeys),
-    /// One GPU with scoped synchronisation and remote scope promotion (srsp.md).
-    Srsp(SrspKeys),
-    /// CPU cores and CUs around one last-level cache (spandex.md).
-    Spandex(Box<SpandexKeys>),
-    /// For tests.
-    #[cfg(test)]
-    Toy(toy::ToyKeys),
+/// The published keys of one family: what a list of families holds.
+pub type Published = fn() -> FamilyKeys;
+
+/// The families that come with this crate.
+const BUILT_IN: &[Published] = &[
+    FamilyKeys::of::<DirectoryKeys>,
+    FamilyKeys::of::<TsmKeys>,
+    FamilyKeys::of::<RdmaKeys>,
+    FamilyKeys::of::<SrspKeys>,
+    FamilyKeys::of::<SpandexKeys>,
+];
+
+/// Those of others.
+static FURTHER: Further<Published> = Further::new();
+
+/// Installs families from outside this crate, each by [`FamilyKeys::of`] its keys; before any fabric is asked for, and once.
+///
+/// # Panics
+/// When families have been asked for or installed already.
+pub fn install(families: Vec<Published>) {
+    FURTHER.install(families);
 }
+
+/// Names of the families that come with this crate.
+pub fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|published| published().family().name())
+}
+
+/// The families of others.
+fn further() -> &'static [Published] {
+    #[cfg(test)]
+    {
+        static TOY: std::sync::Once = std::sync::Once::new();
+        TOY.call_once(|| install(vec![FamilyKeys::of::<toy::ToyKeys>]));
+    }
+    FURTHER.all()
+}
+
+/// The keys of a fabric's family.
+#[derive(Debug)]
+pub struct FamilyKeys(Box<dyn Family>);
 
 impl Default for FamilyKeys {
     fn default() -> FamilyKeys {
-        FamilyKeys::Directory(DirectoryKeys::default())
+        FamilyKeys::of::<DirectoryKeys>()
+    }
+}
+
+impl Clone for FamilyKeys {
+    fn clone(&self) -> FamilyKeys {
+        FamilyKeys(self.0.boxed())
+    }
+}
+
+impl PartialEq for FamilyKeys {
+    fn eq(&self, other: &FamilyKeys) -> bool {
+        self.0.is(&*other.0)
     }
 }
 
 impl FamilyKeys {
+    /// The published keys of a family.
+    pub fn of<T: Family + Default>() -> FamilyKeys {
+        FamilyKeys(Box::new(T::default()))
+    }
+
     /// The published keys of every family.
     pub fn all() -> Vec<FamilyKeys> {
-        vec![
-            FamilyKeys::default(),
-            FamilyKeys::Tsm(TsmKeys::default()),
-            FamilyKeys::Rdma(RdmaKeys::default()),
-            FamilyKeys::Srsp(SrspKeys::default()),
-            FamilyKeys::Spandex(Box::default()),
-            #[cfg(test)]
-            FamilyKeys::Toy(toy::ToyKeys::default()),
-        ]
+        BUILT_IN.iter().chain(further()).map(|published| published()).collect()
     }
 
     /// Names of all families.
@@ -86,46 +175,55 @@ impl FamilyKeys {
 
     /// The family.
     pub fn family(&self) -> &dyn Family {
-        match self {
-            FamilyKeys::Directory(keys) => keys,
-            FamilyKeys::Tsm(keys) => keys,
-            FamilyKeys::Rdma(keys) => keys,
-            FamilyKeys::Srsp(keys) => keys,
-            FamilyKeys::Spandex(keys) => &**keys,
-            #[cfg(test)]
-            FamilyKeys::Toy(keys) => keys,
-        }
+        &*self.0
     }
 
     /// The family, to change its keys.
     pub fn family_mut(&mut self) -> &mut dyn Family {
-        match self {
-            FamilyKeys::Directory(keys) => keys,
-            FamilyKeys::Tsm(keys) => keys,
-            FamilyKeys::Rdma(keys) => keys,
-            FamilyKeys::Srsp(keys) => keys,
-            FamilyKeys::Spandex(keys) => &mut **keys,
-            #[cfg(test)]
-            FamilyKeys::Toy(keys) => keys,
-        }
+        &mut *self.0
+    }
+
+    /// The keys of the family that asks; `None` of another one.
+    pub fn keys<T: Family>(&self) -> Option<&T> {
+        let any: &dyn Any = &*self.0;
+        any.downcast_ref()
     }
 
     /// The published keys of the same family.
     pub fn published(&self) -> FamilyKeys {
-        match self {
-            FamilyKeys::Directory(_) => FamilyKeys::Directory(DirectoryKeys::default()),
-            FamilyKeys::Tsm(_) => FamilyKeys::Tsm(TsmKeys::default()),
-            FamilyKeys::Rdma(_) => FamilyKeys::Rdma(RdmaKeys::default()),
-            FamilyKeys::Srsp(_) => FamilyKeys::Srsp(SrspKeys::default()),
-            FamilyKeys::Spandex(_) => FamilyKeys::Spandex(Box::default()),
-            #[cfg(test)]
-            FamilyKeys::Toy(_) => FamilyKeys::Toy(toy::ToyKeys::default()),
-        }
+        FamilyKeys(self.0.published())
+    }
+}
+
+/// What the keys of every family can do because they are plain data; nobody writes it.
+pub trait Data: Any + fmt::Debug + Send + Sync {
+    /// The same keys once more.
+    fn boxed(&self) -> Box<dyn Family>;
+
+    /// The published keys of the family.
+    fn published(&self) -> Box<dyn Family>;
+
+    /// Keys of the same family, with the same values.
+    fn is(&self, other: &dyn Family) -> bool;
+}
+
+impl<T: Family + Clone + Default + PartialEq> Data for T {
+    fn boxed(&self) -> Box<dyn Family> {
+        Box::new(self.clone())
+    }
+
+    fn published(&self) -> Box<dyn Family> {
+        Box::new(T::default())
+    }
+
+    fn is(&self, other: &dyn Family) -> bool {
+        let other: &dyn Any = other;
+        other.downcast_ref() == Some(self)
     }
 }
 
 /// What a family's keys say beside their values.
-pub trait Family: Group {
+pub trait Family: Group + Data {
     /// Its name, as in `family = "..."` of a fabric's file.
     fn name(&self) -> &'static str;
 

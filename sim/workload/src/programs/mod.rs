@@ -63,6 +63,7 @@ mod warm;
 mod xtreme;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 pub use fir::Fir;
 pub use gemv::Gemv;
@@ -73,11 +74,12 @@ pub use transpose::Transpose;
 pub use warm::WARM_UP;
 
 use serde::Serialize;
+use weft_lists::Further;
 
 use crate::graph::Graph;
 use crate::program::Program;
 
-/// One built-in program.
+/// A program that has a name.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct WorkloadInfo {
     /// Name on the command line.
@@ -90,112 +92,128 @@ pub struct WorkloadInfo {
     pub published: &'static [(&'static str, &'static str)],
     /// Whether it works on a graph.
     pub takes_graph: bool,
+    /// Builds it from its parameters, on a graph if it takes one.
     #[serde(skip)]
-    make: fn(&Params, Option<&Graph>) -> Result<Box<dyn Program>, WorkloadError>,
+    pub make: fn(&Params, Option<&Graph>) -> Result<Box<dyn Program>, WorkloadError>,
 }
 
-/// All built-in programs, by name.
-pub fn workloads() -> &'static [WorkloadInfo] {
-    static ALL: &[WorkloadInfo] = &[
-        aes::INFO,
-        conv::ALEXNET,
-        atax::INFO,
-        apps::backprop::INFO,
-        cpu_gpu::bc::INFO,
-        cpu_gpu::bc::RELAXED,
-        bfs::INFO,
-        bicg::INFO,
-        c2d::INFO,
-        steal::clr::INFO,
-        comd::INFO,
-        sc::CONV,
-        cusolver::INFO,
-        dnn_step::INFO,
-        sync::mutex::FAM_G,
-        sync::mutex::FAM_L,
-        fir::INFO,
-        relaxed::flags::INFO,
-        cpu_gpu::reuse::FLEX_ODWTD,
-        cpu_gpu::reuse::FLEX_OWT,
-        cpu_gpu::flex_vs::INFO,
-        gemm::INFO,
-        gemv::INFO,
-        conv::GOOGLENET,
-        relaxed::hist::HIST,
-        relaxed::hist::HISTG,
-        relaxed::hist::HISTG_NO,
-        apps::hotspot::INFO,
-        hpgmg::INFO,
-        cpu_gpu::hsti::INFO,
-        implicit::INFO,
-        cpu_gpu::indirection::INFO,
-        j2d::INFO,
-        apps::lava::INFO,
-        steal::lock::INFO,
-        lstm::INFO,
-        lu::INFO,
-        apps::lud::INFO,
-        miniamr::INFO,
-        minicontact::INFO,
-        steal::mis::INFO,
-        mm::INFO,
-        mm::REMOTE,
-        mm2::INFO,
-        mm3::INFO,
-        mst::INFO,
-        mt::INFO,
-        namd::INFO,
-        nekbone::INFO,
-        apps::nn::INFO,
-        nw::INFO,
-        conv::OVERFEAT,
-        pagerank::INFO,
-        pathfinder::INFO,
-        cpu_gpu::pr::INFO,
-        relaxed::pr_push::INFO,
-        steal::prk::INFO,
-        relaxed::reference::INFO,
-        relu::INFO,
-        resnet::INFO,
-        training::RESNET18,
-        cpu_gpu::reuse::REUSE_O,
-        cpu_gpu::reuse_s::INFO,
-        rnn::DGRAD,
-        rnn::FW,
-        rnn::WGRAD,
-        cpu_gpu::rsct::INFO,
-        sc::INFO,
-        relaxed::seqlock::INFO,
-        apps::sgemm::INFO,
-        sync::mutex::SLM_G,
-        sync::mutex::SLM_L,
-        snap::INFO,
-        relaxed::split::INFO,
-        sync::mutex::SPM_G,
-        sync::mutex::SPM_L,
-        sync::mutex::SPMBO_G,
-        sync::mutex::SPMBO_L,
-        apps::srad::INFO,
-        sync::semaphore::SS_L,
-        sync::semaphore::SSBO_L,
-        steal::sssp::INFO,
-        stencil::INFO,
-        apps::stencil3d::INFO,
-        sync::tree::TB_LG,
-        sync::tree::TBEX_LG,
-        cpu_gpu::torn::INFO,
-        cpu_gpu::tqh::INFO,
-        transpose::INFO,
-        cpu_gpu::trns::INFO,
-        sync::uts::INFO,
-        training::VGG16,
-        relaxed::queue::INFO,
-        xtreme::XTREME1,
-        xtreme::XTREME2,
-        xtreme::XTREME3,
-    ];
-    ALL
+/// Programs of others.
+static FURTHER: Further<WorkloadInfo> = Further::new();
+
+/// Installs programs from outside this crate; before any program is asked for, and once.
+///
+/// # Panics
+/// When programs have been asked for or installed already.
+pub fn install(programs: Vec<WorkloadInfo>) {
+    FURTHER.install(programs);
 }
+
+/// All programs: built in, by name, then those of others.
+pub fn workloads() -> &'static [WorkloadInfo] {
+    static ALL: LazyLock<Vec<WorkloadInfo>> =
+        LazyLock::new(|| BUILT_IN.iter().chain(FURTHER.all()).copied().collect());
+    &ALL
+}
+
+/// The built-in programs, by name.
+pub const BUILT_IN: &[WorkloadInfo] = &[
+    aes::INFO,
+    conv::ALEXNET,
+    atax::INFO,
+    apps::backprop::INFO,
+    cpu_gpu::bc::INFO,
+    cpu_gpu::bc::RELAXED,
+    bfs::INFO,
+    bicg::INFO,
+    c2d::INFO,
+    steal::clr::INFO,
+    comd::INFO,
+    sc::CONV,
+    cusolver::INFO,
+    dnn_step::INFO,
+    sync::mutex::FAM_G,
+    sync::mutex::FAM_L,
+    fir::INFO,
+    relaxed::flags::INFO,
+    cpu_gpu::reuse::FLEX_ODWTD,
+    cpu_gpu::reuse::FLEX_OWT,
+    cpu_gpu::flex_vs::INFO,
+    gemm::INFO,
+    gemv::INFO,
+    conv::GOOGLENET,
+    relaxed::hist::HIST,
+    relaxed::hist::HISTG,
+    relaxed::hist::HISTG_NO,
+    apps::hotspot::INFO,
+    hpgmg::INFO,
+    cpu_gpu::hsti::INFO,
+    implicit::INFO,
+    cpu_gpu::indirection::INFO,
+    j2d::INFO,
+    apps::lava::INFO,
+    steal::lock::INFO,
+    lstm::INFO,
+    lu::INFO,
+    apps::lud::INFO,
+    miniamr::INFO,
+    minicontact::INFO,
+    steal::mis::INFO,
+    mm::INFO,
+    mm::REMOTE,
+    mm2::INFO,
+    mm3::INFO,
+    mst::INFO,
+    mt::INFO,
+    namd::INFO,
+    nekbone::INFO,
+    apps::nn::INFO,
+    nw::INFO,
+    conv::OVERFEAT,
+    pagerank::INFO,
+    pathfinder::INFO,
+    cpu_gpu::pr::INFO,
+    relaxed::pr_push::INFO,
+    steal::prk::INFO,
+    relaxed::reference::INFO,
+    relu::INFO,
+    resnet::INFO,
+    training::RESNET18,
+    cpu_gpu::reuse::REUSE_O,
+    cpu_gpu::reuse_s::INFO,
+    rnn::DGRAD,
+    rnn::FW,
+    rnn::WGRAD,
+    cpu_gpu::rsct::INFO,
+    sc::INFO,
+    relaxed::seqlock::INFO,
+    apps::sgemm::INFO,
+    sync::mutex::SLM_G,
+    sync::mutex::SLM_L,
+    snap::INFO,
+    relaxed::split::INFO,
+    sync::mutex::SPM_G,
+    sync::mutex::SPM_L,
+    sync::mutex::SPMBO_G,
+    sync::mutex::SPMBO_L,
+    apps::srad::INFO,
+    sync::semaphore::SS_L,
+    sync::semaphore::SSBO_L,
+    steal::sssp::INFO,
+    stencil::INFO,
+    apps::stencil3d::INFO,
+    sync::tree::TB_LG,
+    sync::tree::TBEX_LG,
+    cpu_gpu::torn::INFO,
+    cpu_gpu::tqh::INFO,
+    transpose::INFO,
+    cpu_gpu::trns::INFO,
+    sync::uts::INFO,
+    training::VGG16,
+    relaxed::queue::INFO,
+    xtreme::XTREME1,
+    xtreme::XTREME2,
+    xtreme::XTREME3,
+];
 
 fn find(name: &str) -> Result<&'static WorkloadInfo, WorkloadError> {
     workloads().iter().find(|info| info.name == name).ok_or_else(|| {

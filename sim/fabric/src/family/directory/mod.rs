@@ -21,7 +21,7 @@ pub use keys::DirectoryKeys;
 pub use values::{Acquire, DirPolicy, Fence, L2Policy};
 pub use weft_blocks::directory::protocols::{ALL as PROTOCOLS, Protocol};
 
-use super::{Family, FamilyKeys, FigureInfo, Figures, Hardware};
+use super::{Family, FigureInfo, Figures, Hardware};
 use crate::config::{ConfigError, FabricConfig};
 use crate::cu::CuMode;
 use check::Checked;
@@ -61,9 +61,6 @@ impl Family for DirectoryKeys {
 impl FabricConfig {
     /// Parameters of the hardware of a fabric of the directory family; `None` of another one.
     pub fn directory(&self) -> Option<FabricParams> {
-        match &self.of {
-            FamilyKeys::Directory(keys) => Some(keys.params(&self.common)),
-            _ => None,
-        }
+        self.of.keys().map(|keys: &DirectoryKeys| keys.params(&self.common))
     }
 }

@@ -18,7 +18,7 @@ mod metrics;
 pub use keys::{RdmaKeys, RdmaProtocol};
 pub use weft_mgcc::rdma::RdmaFabricParams;
 
-use super::{Family, FamilyKeys, FigureInfo, Figures, Hardware};
+use super::{Family, FigureInfo, Figures, Hardware};
 use crate::config::{Common, ConfigError, FabricConfig, KeyInfo, Legal, Placement};
 use check::Checked;
 use hardware::RdmaHardware;
@@ -66,9 +66,6 @@ impl Family for RdmaKeys {
 impl FabricConfig {
     /// Parameters of the hardware of a fabric of the RDMA family; `None` of another one.
     pub fn rdma(&self) -> Option<RdmaFabricParams> {
-        match &self.of {
-            FamilyKeys::Rdma(keys) => Some(keys.params(&self.common)),
-            _ => None,
-        }
+        self.of.keys().map(|keys: &RdmaKeys| keys.params(&self.common))
     }
 }

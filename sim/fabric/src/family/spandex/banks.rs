@@ -159,7 +159,7 @@ pub(super) struct Banks {
     banks_each: u64,
     /// Lines of a GPU's memory, as a shift.
     gpu_shift: u32,
-    owners: Vec<Owner>,
+    owners: Vec<(u32, Owner)>,
     word_owners: Vec<WordOwner>,
     stashes: Vec<StashOwner>,
     sets: u32,
@@ -179,14 +179,18 @@ impl Banks {
         };
         let banks = (0..p.s.banks).map(bank).collect::<Option<Vec<_>>>()?;
         let mesi = p.mesi.as_ref().map(|(l1, _)| &l1.port);
-        let owners = (0..mesi.map_or(0, |_| p.s.cpus)).map(|d| Owner::find(sim, d, mesi?));
+        // What a device of another protocol has nobody knows: it must own nothing.
+        let known = |d: &u32| !p.devices.has(*d);
+        let cores = (0..mesi.map_or(0, |_| p.s.cpus)).filter(known);
+        let owners = cores.map(|d| Some((d, Owner::find(sim, d, mesi?)?)));
         let owners = owners.collect::<Option<Vec<_>>>()?;
         let denovo = |d: u32| if d < p.s.cpus { &p.denovo_cores } else { &p.denovo_cus };
         let l1 = |d: u32| {
             let flex = p.flex.as_ref().map(|(l1, _)| &l1.l1);
             flex.or_else(|| denovo(d).as_ref().map(|(l1, _)| &l1.l1))
         };
-        let word_owners = (0..p.s.devs() - p.stashes()).filter_map(|d| Some(WordOwner::find(sim, d, l1(d)?)));
+        let l1s = (0..p.s.devs() - p.stashes()).filter(known);
+        let word_owners = l1s.filter_map(|d| Some(WordOwner::find(sim, d, l1(d)?)));
         let word_owners = word_owners.collect::<Option<Vec<_>>>()?;
         let stashes =
             (p.s.devs() - p.stashes()..p.s.devs()).map(|d| StashOwner::find(sim, d, p.stash.as_ref()?));
@@ -259,8 +263,8 @@ impl Banks {
     /// What devices have, by device and line; an L1 with GPU coherence has nothing that the LLC must know of.
     pub fn held(&self, sim: &Sim) -> Holdings {
         let mut all = Holdings::new();
-        for (device, owner) in (0..).zip(&self.owners) {
-            owner.held(sim, self.words, device, &mut all);
+        for (device, owner) in &self.owners {
+            owner.held(sim, self.words, *device, &mut all);
         }
         self.word_owners.iter().for_each(|owner| owner.held(sim, self.words, &mut all));
         self.stashes.iter().for_each(|owner| owner.held(sim, self.words, &mut all));
@@ -271,7 +275,7 @@ impl Banks {
     pub fn newer(self) -> NewerIn {
         newer_in(move |sim| {
             let mut all = self.dirty(sim);
-            self.owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
+            self.owners.iter().for_each(|(_, owner)| owner.owned(sim, self.words, &mut all));
             self.word_owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
             self.stashes.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
             all

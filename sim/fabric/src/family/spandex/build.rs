@@ -1,9 +1,11 @@
 //! Parameters of the models that a configuration stands for.
 
+use super::devices::{Devices, kinds};
 use super::keys::{Coherence, Local};
 use super::{SpandexKeys, SpandexProtocol};
 use crate::config::Common;
 use crate::dram::DramTiming;
+use std::fmt;
 use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
 use weft_blocks::registry::BlockError;
@@ -33,7 +35,7 @@ use weft_spandex::tu_gpu::TuGpuParams;
 use weft_spandex::tu_mesi::TuMesiParams;
 
 /// The hardware of a configuration: everything between CPU cores, CUs and memory.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SpandexSystem {
     /// Message widths, numbers of devices and banks.
     pub s: Spandex,
@@ -57,6 +59,26 @@ pub struct SpandexSystem {
     pub stash: Option<StashParams>,
     /// The network.
     pub net: NetParams,
+    /// Devices of other protocols.
+    pub devices: Devices,
+}
+
+/// A module is called by its parameters as this shows them, and committed digests and snapshots know the names: a system without devices of
+/// other protocols is shown as one that cannot have any.
+impl fmt::Debug for SpandexSystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("SpandexSystem");
+        shown.field("s", &self.s).field("llc", &self.llc);
+        shown.field("gpu_l1", &self.gpu_l1).field("tu_gpu", &self.tu_gpu);
+        shown.field("mesi", &self.mesi);
+        shown.field("denovo_cores", &self.denovo_cores).field("denovo_cus", &self.denovo_cus);
+        shown.field("flex", &self.flex).field("hierarchy", &self.hierarchy).field("stash", &self.stash);
+        shown.field("net", &self.net);
+        if !self.devices.is_empty() {
+            shown.field("devices", &self.devices);
+        }
+        shown.finish()
+    }
 }
 
 /// The hierarchical baseline's own parts (spandex.md section 9).
@@ -97,6 +119,12 @@ impl SpandexSystem {
         devices.resize((self.s.devs() - self.stashes()) as usize, cu);
         if let (Some(stash), Some((_, tu))) = (&self.stash, &self.denovo_cus) {
             devices.resize(self.s.devs() as usize, stash_device(stash, tu)?);
+        }
+        for (at, name) in self.devices.all() {
+            let kind = kinds().iter().find(|kind| kind.name == name);
+            if let (Some(place), Some(kind)) = (devices.get_mut(at as usize), kind) {
+                *place = (kind.build)(&self.s)?;
+            }
         }
         if let Some(Hierarchy { l2, l3, .. }) = &self.hierarchy {
             let banks = (&gpu_l2(l2)?, &mesi_llc(l3)?);
@@ -228,6 +256,7 @@ impl SpandexKeys {
                 link: self.link(common),
                 ..places
             },
+            devices: self.devices.clone(),
             s,
         }
     }

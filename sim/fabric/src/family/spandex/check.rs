@@ -1,10 +1,12 @@
 //! What several keys of the family must be together. The rules of the blocks are their own, told with the configuration's keys.
 
 use super::build::Hierarchy;
+use super::devices::kinds;
 use super::keys::{Coherence, Local, Opred};
 use super::{SpandexKeys, SpandexProtocol};
 use crate::config::{Common, ConfigError, FabricConfig, size};
 use crate::cu::Model;
+use std::collections::BTreeSet;
 use weft_blocks::registry::BlockError;
 use weft_spandex::denovo_l1::Atomics;
 
@@ -46,6 +48,7 @@ impl Checked<'_> {
         )?;
         self.local_memory(cu)?;
         self.gpus()?;
+        self.devices()?;
         let system = self.keys.system(self.common);
         self.ensure(
             self.common.gpus == 1 || system.hierarchy.is_none(),
@@ -126,6 +129,31 @@ impl Checked<'_> {
             "lds_banks",
             "a stash has as many banks as a line has words, or twice as many",
             "16, 32",
+        )
+    }
+
+    /// Which devices may be of other protocols.
+    fn devices(&self) -> Result<(), ConfigError> {
+        let devices = &self.keys.devices;
+        let count = self.keys.cpus + self.common.gpus * self.common.cus;
+        let mut seen = BTreeSet::new();
+        for (at, name) in devices.all() {
+            let known = || kinds().iter().map(|kind| kind.name);
+            let problem = format!("there is no kind of device {name}");
+            let legal = match kinds() {
+                [] => "none comes with Weft; `weft new` writes a program that adds one".into(),
+                _ => weft_names::choice(name, known()),
+            };
+            self.ensure(known().any(|kind| kind == name), "devices", &problem, legal)?;
+            let problem = format!("there is no device {at}");
+            self.ensure(at < count, "devices", &problem, format!("device numbers 0..{}", count - 1))?;
+            self.ensure(seen.insert(at), "devices", &format!("device {at} is given twice"), "each once")?;
+        }
+        self.ensure(
+            devices.is_empty() || !self.keys.protocol.is_hierarchical(),
+            "devices",
+            "the caches of a hierarchical system speak protocols of their own",
+            "none, or a protocol s-...",
         )
     }
 

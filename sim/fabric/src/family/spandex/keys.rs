@@ -1,7 +1,8 @@
 //! Keys of the family, each declared once: field, default, unit, legal values, sentence.
 
 use super::SpandexSlip;
-use crate::config::Legal::{OneOf, Power, Switch, Within};
+use super::devices::Devices;
+use crate::config::Legal::{Form, OneOf, Power, Switch, Within};
 use crate::config::{G, K, M, Named, keys, named};
 use weft_spandex::denovo_l1::Atomics;
 use weft_spandex::gpu_l1::SbDrain;
@@ -232,6 +233,7 @@ keys! {
     SpandexKeys {
         System {
             protocol: SpandexProtocol = SpandexProtocol::SMesiGpu, "", OneOf(SpandexProtocol::NAMES), "the L1s of CPU cores and CUs";
+            devices: Devices = Devices::default(), "", Form("KIND@DEVICE or KIND@FIRST..LAST, several separated by blanks"), "devices of other protocols in the place of L1s, by number, CPU cores first; their kinds are those that a program of one's own adds";
             cpus: u32 = 8, "cores", Within(0, 64), "CPU cores, beside the CUs; of several GPUs each has as many";
             cpu_mlp: u32 = 1, "accesses", Within(1, 8), "accesses of a CPU core under way";
             local_memory: Local = Local::Scratchpad, "", OneOf(Local::NAMES), "what local memory a CU has, of lds_bytes in lds_banks: a scratchpad, or one with a DMA engine, whose requests the LLC serves (READ and WRITE of ReqWT+data) and the L1 keeps no copy of; a stash, whose words are mapped to memory and owned one by one";

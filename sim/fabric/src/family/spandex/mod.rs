@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`SpandexKeys`] | the keys of spandex.md section 1, and which combinations cannot be built |
 //! | [`SpandexSystem`] | parameters of its hardware |
+//! | [`devices`] | devices of other protocols, of an open list |
 //! | `hardware` | ports and promises of the fabric |
 //! | `port` | the memory channels behind the controllers |
 //! | `banks`, `hier` | what the LLC, or the caches of a hierarchical system, hold newer than memory |
@@ -29,6 +30,7 @@
 mod banks;
 mod build;
 mod check;
+pub mod devices;
 mod energy;
 mod hardware;
 mod hier;

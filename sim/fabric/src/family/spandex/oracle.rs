@@ -39,7 +39,10 @@ impl Oracle {
                 owner: input(sim, &name("owner"))?,
             })
         };
-        Ok(Oracle { devices: (0..p.s.devs()).map(of).collect::<Result<_, _>>()?, banks })
+        Ok(Oracle {
+            devices: (0..p.s.devs()).filter(|d| !p.devices.has(*d)).map(of).collect::<Result<_, _>>()?,
+            banks,
+        })
     }
 
     /// Names the owners of what is asked in the present cycle.

@@ -26,7 +26,7 @@ pub use gpu::Gpu;
 pub use keys::{SrspKeys, SrspProtocol};
 pub use weft_srsp::fabric::SrspFabricParams;
 
-use super::{Family, FamilyKeys, FigureInfo, Figures, Hardware};
+use super::{Family, FigureInfo, Figures, Hardware};
 use crate::config::{Common, ConfigError, FabricConfig, KeyInfo, Legal};
 use crate::cu::Model;
 use check::Checked;
@@ -75,9 +75,6 @@ impl Family for SrspKeys {
 impl FabricConfig {
     /// The hardware of a fabric of the sRSP family; `None` of another one.
     pub fn srsp(&self) -> Option<Gpu> {
-        match &self.of {
-            FamilyKeys::Srsp(keys) => Some(keys.gpu(&self.common)),
-            _ => None,
-        }
+        self.of.keys().map(|keys: &SrspKeys| keys.gpu(&self.common))
     }
 }

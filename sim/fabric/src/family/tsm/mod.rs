@@ -26,7 +26,7 @@ pub use keys::TsmKeys;
 pub use values::{LaneCount, MergeRaw, ReadTime};
 pub use weft_mgcc::fabric::{TsmFabricParams, TsmProtocol};
 
-use super::{Family, FamilyKeys, FigureInfo, Figures, Hardware};
+use super::{Family, FigureInfo, Figures, Hardware};
 use crate::config::{Common, ConfigError, FabricConfig, KeyInfo, Legal};
 use check::Checked;
 use hardware::TsmHardware;
@@ -77,9 +77,6 @@ impl Family for TsmKeys {
 impl FabricConfig {
     /// Parameters of the hardware of a fabric of the TSM family; `None` of another one.
     pub fn tsm(&self) -> Option<TsmFabricParams> {
-        match &self.of {
-            FamilyKeys::Tsm(keys) => Some(keys.params(&self.common)),
-            _ => None,
-        }
+        self.of.keys().map(|keys: &TsmKeys| keys.params(&self.common))
     }
 }
