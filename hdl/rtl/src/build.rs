@@ -1,5 +1,7 @@
 //! The module under construction: a stack of builders, one per module being described on this thread.
 
+pub(crate) mod check;
+
 use crate::bv::Bv;
 use crate::error::{ElabError, ElabErrorKind, ElabErrors};
 use crate::ir::*;
@@ -215,7 +217,7 @@ impl Module {
         std::mem::forget(guard);
         let mut b = STACK.with(|s| s.borrow_mut().pop()).expect("pushed above");
         b.module.body = b.scopes.pop().expect("the body's list");
-        crate::check::module(&mut b);
+        check::module(&mut b);
         if b.errors.is_empty() { Ok(Arc::new(b.module)) } else { Err(ElabErrors(b.errors)) }
     }
 }

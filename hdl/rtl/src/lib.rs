@@ -144,7 +144,6 @@ pub mod area;
 pub mod build;
 pub mod bv;
 pub mod channel;
-pub mod check;
 pub mod data;
 pub mod error;
 pub mod eval;

@@ -1,7 +1,7 @@
 //! What is known before any text is written: constants, dead branches, and what wiring really refers to.
 
+use crate::build::check::operands;
 use crate::bv::Bv;
-use crate::check::operands;
 use crate::eval;
 use crate::ir::*;
 use crate::netlist::{NetId, NetOp};

@@ -7,7 +7,8 @@
 
 use super::msg::{HFwd, HReq, HRsp, HWb};
 use crate::msg::{Fwd, Req, Routed, Rsp, Wb};
-use crate::net::router::{NETS, Vn, router_of};
+use crate::net::NETS;
+use crate::net::router::{Vn, router_of};
 use crate::net::{End, Lane, NetParams};
 use crate::params::Spandex;
 use std::sync::Arc;

@@ -14,12 +14,6 @@ use crate::bank::upward::Upward;
 use crate::bank::words::{Commit, Progresses, Return, Word};
 use weft_rtl::prelude::*;
 
-/// A bank of the LLC, as one whose words devices own.
-pub(super) struct Llc;
-
-/// The operation with its decision.
-pub(super) type Act<'a> = crate::bank::act::Act<'a, Llc>;
-
 impl WordBank for Llc {
     type Params = LlcParams;
     type Tag = Tag;

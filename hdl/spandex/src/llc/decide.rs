@@ -1,6 +1,5 @@
 //! Stage 3, the decision: what the operation is to its line, by the tables.
 
-use super::act::Llc;
 use super::params::{LlcFault, LlcParams, ReqsPolicy, RvkoGran, SharerMode};
 use super::stages::{Parts, Stages};
 use super::table::{self, Comes, Frame, Progresses, Replace, Use};

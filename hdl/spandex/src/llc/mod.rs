@@ -98,7 +98,7 @@ fn describe(p: &LlcParams) {
     let n = decide::now(&parts, &stages);
     let d = about(n.req.line, || decide::decide(&parts, &n));
     let crosses = p.fault != LlcFault::NoCross;
-    let act = act::Act { with: &parts, n: &n, d: &d, bank: p.bank(), flex: p.flex, crosses };
+    let act = types::Act { with: &parts, n: &n, d: &d, bank: p.bank(), flex: p.flex, crosses };
     let done = act.act();
     observe::connect(&observe::Seen { bank: "llc", act: &act, stages: &stages, entered, done, sending });
 }

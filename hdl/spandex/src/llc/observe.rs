@@ -1,6 +1,5 @@
 //! Assertions, races and counters of a bank (spandex.md sections 4.1 and 13).
 
-use super::act::Llc;
 use super::stages::Stages;
 use super::table::{self, Replace};
 use super::types::*;

@@ -118,3 +118,9 @@ pub(super) struct Progress {
     /// Sharers were invalidated.
     pub inv: Bool,
 }
+
+/// A bank of the LLC, as one whose words devices own.
+pub(super) struct Llc;
+
+/// The operation with its decision.
+pub(super) type Act<'a> = crate::bank::act::Act<'a, Llc>;

@@ -45,6 +45,7 @@ mod mshrs;
 mod observe;
 mod op;
 pub(crate) mod params;
+mod plan;
 mod stage;
 pub mod table;
 mod turn;

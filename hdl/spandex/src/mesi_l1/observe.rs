@@ -1,7 +1,8 @@
 //! Counters (spandex.md section 13) and races (section 5). Observers only: no hardware.
 
 use super::Core;
-use super::stage::{Plan, Slot};
+use super::plan::Plan;
+use super::stage::Slot;
 use super::table::{Access, Operate, Serve};
 use super::turn::Turn;
 use crate::mesi_port::{ExtOp, LineState};

@@ -2,7 +2,7 @@
 
 use super::Core;
 use super::op::Op;
-use super::stage::Plan;
+use super::plan::Plan;
 use crate::mesi_port::MesiExt;
 use weft_blocks::msg::CuReq;
 use weft_cache::Head;

@@ -27,7 +27,7 @@
 //!
 #![doc = include_str!("../../pictures/spandex-link-rx.svg")]
 
-use super::router::NETS;
+use super::NETS;
 use crate::msg::{Fwd, Req, Routed, Rsp, Wb};
 use crate::params::{Spandex, spandex_from, spandex_params};
 use std::sync::Arc;

@@ -21,7 +21,7 @@ use crate::msg::{Fwd, Req, Routed, Rsp, Wb};
 use crate::params::Spandex;
 use link::LinkParams;
 use rails::Rails;
-use router::{EAST, NETS, NORTH, OWN, SOUTH, WEST, router};
+use router::{EAST, NORTH, OWN, SOUTH, WEST, router};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +31,9 @@ use weft_blocks::common::join::silence;
 use weft_blocks::common::wait::Wait;
 use weft_blocks::registry::BlockError;
 use weft_rtl::prelude::*;
+
+/// Names of the virtual networks, as they stand in port names.
+pub const NETS: [&str; 4] = ["req", "fwd", "wb", "rsp"];
 
 /// What fixes the network.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -14,9 +14,10 @@
 //! Decision: a switch between GPUs, as in the other families with several of them (rec.md section 9), so that all pairs of GPUs are equally far; a link per row, as GPUs have several links, because
 //! a single one would have the rows wait for each other at one router of 16 bytes per cycle. Through that router a link carries at most a flit per cycle, whatever its `bytes`.
 
+use super::NETS;
 use super::NetParams;
 use super::link::{LinkParams, connect_wire, link_rx, link_tx};
-use super::router::{EAST, NETS};
+use super::router::EAST;
 use crate::msg::{Fwd, Req, Routed, Rsp, Wb};
 use crate::params::Spandex;
 use std::sync::Arc;

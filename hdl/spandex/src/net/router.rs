@@ -17,6 +17,7 @@
 //!
 #![doc = include_str!("../../pictures/spandex-router.svg")]
 
+use super::NETS;
 use super::NetParams;
 use super::link::LinkParams;
 use crate::msg::{Fwd, Req, Routed, Rsp, Wb};
@@ -42,8 +43,6 @@ pub const NORTH: u64 = 3;
 pub const SOUTH: u64 = 4;
 /// See [`OWN`].
 pub const PORTS: u32 = 5;
-/// Names of the virtual networks, as they stand in port names.
-pub const NETS: [&str; 4] = ["req", "fwd", "wb", "rsp"];
 
 /// Races at a link, for the ledger.
 const RACES: [(&str, &str); 4] = [

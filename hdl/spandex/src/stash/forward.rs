@@ -51,7 +51,7 @@ impl Slot<'_> {
     /// Carries one step of a forward out.
     pub fn forward(&self) {
         let (core, turns, unit) = (self.core, self.turns, &self.core.fwd);
-        let now = Now::of(&turns.fwd.msg, unit);
+        let now = Now::of(&turns.fwd.msg, &unit.begun, &unit.rest);
         let active = turns.is(Turn::Fwd) & turns.fwd.valid;
         let group = self.group(now.rest);
         let inv = now.op.is(FwdOp::Inv);

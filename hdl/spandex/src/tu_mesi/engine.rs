@@ -11,6 +11,8 @@
 //! A job waits for outputs before it starts, never later; the L1 answers lookups in bounded time. So the first two, which responses cause, wait for no output at all, and what a
 //! forward sees does not change under it.
 
+mod forward;
+
 use super::Core;
 use super::entries::{After, ENGINE, Removal, RemovalOp};
 use super::marks::Words;
@@ -153,8 +155,8 @@ impl Engine {
         self.second_rsp(core);
         self.tell(core);
         let closes = self.close(core, sink);
-        super::forward::look(self);
-        super::forward::act(core, self);
+        forward::look(self);
+        forward::act(core, self);
         // What the engine writes in these cycles, a response could write too.
         let closed = self.is(Step::Act) | self.done();
         sink.run(core, closed, closes);
@@ -204,7 +206,7 @@ impl Engine {
             self.go(Step::Find);
         });
         when(forwards, || self.go(Step::Look));
-        when(forwards, || super::forward::ask(self));
+        when(forwards, || forward::ask(self));
         let place = cat(&[core.set_of(self.up.msg.line), self.up.msg.way]);
         when(self.found(), || {
             core.in_place.0.present(place);

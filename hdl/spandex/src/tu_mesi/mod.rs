@@ -49,7 +49,6 @@
 mod buffer;
 mod engine;
 mod entries;
-mod forward;
 pub(crate) mod marks;
 mod params;
 mod requests;

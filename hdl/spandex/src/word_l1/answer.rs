@@ -1,6 +1,5 @@
 //! A forward at work, and the answer to words of one status (spandex.md section 5): the same for every device whose words are owned one by one.
 
-use super::forward::FwdUnit;
 use super::table::{Forward, Status};
 use crate::msg::{Fwd, FwdOp, Rsp, RspOp};
 use crate::params::Spandex;
@@ -41,12 +40,12 @@ pub(crate) struct Answer {
 }
 
 impl Now {
-    /// A forward of the network, of which some words may be done.
-    pub fn of(m: &Fwd, unit: &FwdUnit) -> Now {
+    /// A forward of the network; of one that has `begun` the `rest` of its words is not done.
+    pub fn of(m: &Fwd, begun: &Reg<Bool>, rest: &Reg<Bits>) -> Now {
         let all = mux(m.op.is_any(&[FwdOp::RvkO, FwdOp::ReqS]), m.own, m.mask);
         Now {
             op: m.op,
-            rest: mux(unit.begun.get(), unit.rest.get(), all),
+            rest: mux(begun.get(), rest.get(), all),
             wanted: m.mask,
             src: m.src,
             req: m.req,

@@ -67,7 +67,7 @@ pub(crate) fn splits(split: Bool, op: Enum<FwdOp>, parts: &str, race: impl Fn(&s
 
 impl Slot<'_> {
     fn network_forward(&self) -> Now {
-        Now::of(&self.turns.fwd.msg, &self.core.fwd)
+        Now::of(&self.turns.fwd.msg, &self.core.fwd.begun, &self.core.fwd.rest)
     }
 
     /// A delayed forward, after the operation that it had to wait for.

@@ -46,6 +46,7 @@ mod fill;
 mod misses;
 mod observe;
 mod params;
+mod plan;
 mod stage;
 mod sync_unit;
 pub mod table;

@@ -2,7 +2,8 @@
 
 use super::Core;
 use super::params::HlrcInject;
-use super::stage::{Plan, Slot};
+use super::plan::Plan;
+use super::stage::Slot;
 use super::table::{Operate, OwnState, Program, Step};
 use super::turn::{Turn, Turns};
 use weft_rtl::prelude::*;

@@ -5,13 +5,14 @@ use super::capture::Revoke;
 use super::fill;
 use super::misses::{Miss, Target};
 use super::params::HlrcInject;
+use super::plan::{Own, Plan};
 use super::table::{Answer, Asked, Case, Comes, Leaves, Operate, OwnState, Part, Program, Step};
 use super::table::{answers, leaving, operations};
 use super::turn::{Turn, Turns};
 use crate::msg::{Req, ReqOp, WbOp};
 use crate::write_combining::head::{self, Why};
 use crate::write_combining::op::{Kind, perform, spread};
-use crate::write_combining::slot::{self, Looked, Waits};
+use crate::write_combining::slot::{Looked, Waits};
 use weft_rtl::prelude::*;
 
 /// What a slot sees.
@@ -24,21 +25,6 @@ pub(super) struct Slot<'a> {
     owned: Bits,
     revoke: Revoke,
 }
-
-/// What a slot does besides.
-pub(super) struct Own {
-    /// An owned line leaves: as a victim, or at a kernel's end.
-    pub evicts: Bool,
-    /// An owned line leaves because it is revoked.
-    pub revokes: Bool,
-    /// A request waits, whose line is in the capture buffer.
-    pub captured: Bool,
-    /// A request waits, whose victim is owned, and the capture buffer or the WBT has no room.
-    pub buffer: Bool,
-}
-
-/// What a slot does.
-pub(super) type Plan = slot::Plan<OwnState, Operate, Part, Own>;
 
 impl<'a> Slot<'a> {
     pub fn new(core: &'a Core, turns: &'a Turns) -> Slot<'a> {

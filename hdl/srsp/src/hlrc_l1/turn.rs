@@ -1,7 +1,7 @@
 //! Whose slot the next cycle is.
 
 use super::Core;
-use super::stage::Plan;
+use super::plan::Plan;
 use crate::write_combining::head;
 use weft_rtl::prelude::*;
 

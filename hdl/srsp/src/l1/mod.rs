@@ -42,6 +42,7 @@ pub mod micro;
 mod misses;
 mod observe;
 mod params;
+mod plan;
 mod probe_unit;
 mod stage;
 mod sync_unit;

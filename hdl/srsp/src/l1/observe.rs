@@ -2,7 +2,8 @@
 
 use super::ProbeStep;
 use super::params::Closes;
-use super::stage::{Plan, Slot};
+use super::plan::Plan;
+use super::stage::Slot;
 use super::table::{LineState, Operate};
 use super::turn::{Turn, Turns};
 use super::{AddressLock, Core};

@@ -4,6 +4,7 @@ use super::Core;
 use super::micro::Program;
 use super::misses::Target;
 use super::params::Inject;
+use super::plan::{Own, Plan, Route};
 use super::probe_unit::ProbePlan;
 use super::table::{Leave, LineState, Operate, Part, fills, leaving, operations};
 use super::turn::{Turn, Turns};
@@ -13,7 +14,7 @@ use crate::pa_tbl::PaFound;
 use crate::params::Impl;
 use crate::write_combining::head::{self, Why};
 use crate::write_combining::op::{CMP, Kind, Op, SYS, WG, Waiter, perform, word_at};
-use crate::write_combining::slot::{self, Looked, Waits};
+use crate::write_combining::slot::{Looked, Waits};
 use weft_rtl::prelude::*;
 
 /// What a slot sees.
@@ -27,33 +28,6 @@ pub(super) struct Slot<'a> {
     pub pa: Option<PaFound>,
     probe: ProbePlan,
 }
-
-/// How the operation is carried out.
-pub(super) struct Route {
-    /// It is at work group scope, or is done there.
-    pub wg: Bool,
-    /// It is done in its line here, now or after a fill.
-    pub local: Bool,
-    /// Its address is in the PA-TBL.
-    pub promoted: Bool,
-    /// A remote operation that the own LR-TBL answers.
-    pub converted: Bool,
-    pub program: Enum<Program>,
-}
-
-/// What a slot does besides.
-pub(super) struct Own {
-    pub route: Route,
-    pub registers: Bool,
-    pub inv_goes: Bool,
-    /// A request waits for the own operation at the L2.
-    pub held: Bool,
-    /// A request waits for the lock of another CU's broadcast.
-    pub barred: Bool,
-}
-
-/// What a slot does.
-pub(super) type Plan = slot::Plan<LineState, Operate, Part, Own>;
 
 impl<'a> Slot<'a> {
     pub fn new(core: &'a Core, turns: &'a Turns) -> Slot<'a> {

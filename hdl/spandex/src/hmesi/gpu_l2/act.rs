@@ -16,12 +16,6 @@ use crate::bank::words::{Commit, Progresses, Return};
 use crate::hmesi::msg::HRspOp;
 use weft_rtl::prelude::*;
 
-/// A bank of the GPU L2, as one whose words devices own.
-pub(super) struct GpuL2;
-
-/// The operation with its decision.
-pub(super) type Act<'a> = crate::bank::act::Act<'a, GpuL2>;
-
 impl WordBank for GpuL2 {
     type Params = GpuL2Params;
     type Tag = L2Tag;

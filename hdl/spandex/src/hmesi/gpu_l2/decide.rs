@@ -1,6 +1,5 @@
 //! Stage 3, the decision: what the operation is to its line, by the tables.
 
-use super::act::GpuL2;
 use super::params::{GpuL2Fault, GpuL2Params};
 use super::stages::{Parts, Stages};
 use super::table::{self, Client, Comes, Frame, MET, Message, Need, Progresses, Replace, Serve, Step, Use};

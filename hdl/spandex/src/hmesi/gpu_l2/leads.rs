@@ -1,6 +1,5 @@
 //! That words, lines and TBEs become what the tables say.
 
-use super::act::Act;
 use super::table::Client;
 use super::tbes::Left;
 use super::types::*;

@@ -104,7 +104,7 @@ fn describe(p: &GpuL2Params) {
     let n = decide::now(&parts, &stages);
     let d = about(n.req.line, || decide::decide(&parts, &n));
     let crosses = p.fault != GpuL2Fault::NoCross;
-    let act = act::Act { with: &parts, n: &n, d: &d, bank: p.bank(), flex: p.flex, crosses };
+    let act = types::Act { with: &parts, n: &n, d: &d, bank: p.bank(), flex: p.flex, crosses };
     let done = act.act();
     tbes.stalls.connect();
     observe::connect(&observe::Seen { bank: "gpu_l2", act: &act, stages: &stages, entered, done, sending });

@@ -1,6 +1,5 @@
 //! Assertions, races and counters of a bank (spandex.md sections 9 and 13).
 
-use super::act::GpuL2;
 use super::decide::Now;
 use super::stages::{self, Stages};
 use super::table::{self, MET, Replace, Serve};

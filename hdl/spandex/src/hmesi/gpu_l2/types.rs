@@ -174,3 +174,9 @@ pub(super) struct Reply {
     #[width(p.s.data_bits())]
     pub data: Bits,
 }
+
+/// A bank of the GPU L2, as one whose words devices own.
+pub(super) struct GpuL2;
+
+/// The operation with its decision.
+pub(super) type Act<'a> = crate::bank::act::Act<'a, GpuL2>;

@@ -1,13 +1,13 @@
 //! Forwards: one lookup in the L1, the entries, the write-back buffer and the RAM of write-backs in place, then answer and change in one step (spandex.md section 5).
 
-use super::Core;
-use super::engine::{Engine, SecondRsp, Seen, Step};
-use super::entries::{ENGINE, Reader, Removal, RemovalOp};
-use super::marks::Words;
-use super::params::TuMesiInject;
-use super::table::{Case, Forward, Place, forwards};
+use super::{Engine, SecondRsp, Seen, Step};
 use crate::mesi_port::{ExtOp, LineState, MesiExt, UpOp};
 use crate::msg::{Fwd, FwdOp, Rsp, RspOp};
+use crate::tu_mesi::Core;
+use crate::tu_mesi::entries::{ENGINE, Reader, Removal, RemovalOp};
+use crate::tu_mesi::marks::Words;
+use crate::tu_mesi::params::TuMesiInject;
+use crate::tu_mesi::table::{Case, Forward, Place, forwards};
 use weft_rtl::prelude::*;
 
 /// Words that a forward is about.
