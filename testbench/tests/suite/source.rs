@@ -14,8 +14,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("sim/engine/src", "clock"),
     ("sim/engine/src", "native::order"),
     ("sim/fabric/src", "check"),
-    ("sim/fabric/src", "family::directory::meter"),
-    ("sim/fabric/src", "family::spandex::banks"),
 ];
 
 /// The modules that a file names, outside of its tests.

@@ -9,8 +9,8 @@ use weft_rtl::area::area;
 use weft_rtl::prelude::*;
 use weft_rtl::verilog::emit;
 use weft_spandex::msg::{Fwd, FwdOp, Req, ReqOp, Rsp, RspOp, Wb};
-use weft_spandex::net::link::{LinkParams, RX, TX, connect_wire, link_rx, link_tx};
 use weft_spandex::net::NETS;
+use weft_spandex::net::link::{LinkParams, RX, TX, connect_wire, link_rx, link_tx};
 use weft_spandex::params::Spandex;
 use weft_spandex_bench::bench::{Bench, Msg, random_bits};
 

@@ -1,6 +1,7 @@
 //! What is seen of the accesses of compute units for the figures of rec.md section 11 and hmg.md section 12.
 
-use super::metrics;
+pub(super) mod metrics;
+
 use super::releases::Releases;
 use super::sharing::{Sharing, SharingState};
 use crate::cu::{CuObserver, LineAccess, Who};

@@ -9,7 +9,6 @@ mod hardware;
 pub mod ideal;
 mod keys;
 mod meter;
-mod metrics;
 mod oracle;
 pub mod precision;
 mod protocol;
@@ -50,11 +49,11 @@ impl Family for DirectoryKeys {
     }
 
     fn figures(&self) -> Vec<FigureInfo> {
-        metrics::infos()
+        meter::metrics::infos()
     }
 
     fn summary(&self, figures: &Figures) -> Vec<(&'static str, String)> {
-        metrics::summary(figures)
+        meter::metrics::summary(figures)
     }
 }
 

@@ -1,10 +1,12 @@
 //! What caches hold newer than memory: the LLC the words of dirty lines that nobody owns, MESI L1s the lines that they own, DeNovo and Flex L1s their owned words. Write-back buffers are empty: the
 //! host looks at memory when the fabric is at rest.
 
+mod stash;
+
 use super::SpandexSystem;
-use super::stash::StashOwner;
 use crate::family::Newer;
 use crate::family::tsm::around::{NewerIn, newer_in};
+use stash::StashOwner;
 use std::collections::BTreeMap;
 use weft_engine::{MemPort, Sim};
 use weft_rtl::prelude::HwEnum;

@@ -42,7 +42,6 @@ mod port;
 mod rest;
 mod slips;
 mod soc;
-mod stash;
 mod taps;
 mod traffic;
 

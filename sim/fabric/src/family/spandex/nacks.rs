@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use weft_engine::Sim;
 use weft_rtl::prelude::HwEnum;
 use weft_spandex::msg::{ReqOp, RspOp};
-use weft_spandex::net::router::NETS;
+use weft_spandex::net::NETS;
 
 /// Cycles in which refused words must be asked for again: retries go before an L1's own requests and need a place on the network only.
 const SOON: u64 = 20_000;

@@ -36,8 +36,8 @@ use weft_spandex::hmesi::msg::{HFwdOp, HRspOp};
 use weft_spandex::hmesi::net::H_NETS;
 use weft_spandex::mesi_port::Get;
 use weft_spandex::msg::{FwdOp, ReqOp, RspOp, WordOp};
+use weft_spandex::net::NETS;
 use weft_spandex::net::NetParams;
-use weft_spandex::net::router::NETS;
 
 /// What a message is sent for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

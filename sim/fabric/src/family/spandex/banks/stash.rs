@@ -1,6 +1,6 @@
 //! What a stash holds (`cu-and-consistency.md` section 8): words in O, by the line to which its stash map takes them.
 
-use super::banks::{Holding, Holdings, lane, register};
+use super::{Holding, Holdings, lane, register};
 use crate::family::Newer;
 use std::collections::BTreeMap;
 use weft_engine::{MemPort, Sim};

@@ -1,6 +1,6 @@
 //! Figures of rec.md section 11 and hmg.md section 12, each over the whole run and fabric.
 
-use super::meter::DirectoryMeter;
+use super::DirectoryMeter;
 use crate::family::FigureValue::{Count, List, Real};
 use crate::family::{Figure, FigureInfo, FigureValue, Figures, Parts, Seen};
 
@@ -188,7 +188,7 @@ const FIGURES: &[Row] = &[
 ];
 
 /// What every run has.
-pub(super) fn infos() -> Vec<FigureInfo> {
+pub(in crate::family::directory) fn infos() -> Vec<FigureInfo> {
     let info = |(name, unit, about, _): &Row| FigureInfo {
         name,
         unit,
@@ -219,7 +219,7 @@ pub(super) fn figures(meter: &DirectoryMeter, seen: &Seen) -> Figures {
 }
 
 /// What a person wants to know first.
-pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
+pub(in crate::family::directory) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
     vec![
         ("L2 accesses", m.count("l2_accesses").to_string()),
         ("L2 misses", format!("{} and {} first references", m.count("l2_misses"), m.count("l2_cold_misses"))),
