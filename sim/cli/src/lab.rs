@@ -3,6 +3,7 @@
 use crate::sweep::built_in;
 use crate::{cli, sweep::file::SweepFile};
 use std::process::ExitCode;
+use weft_blocks::directory::protocols::{self, ALL as PROTOCOLS, Protocol};
 use weft_blocks::registry::BlockInfo;
 use weft_fabric::config::{self, FabricConfig, File};
 use weft_fabric::family::spandex::devices::{self, DeviceKind};
@@ -11,7 +12,7 @@ use weft_lists::clash;
 use weft_workload::trace::BUNDLED;
 use weft_workload::{WorkloadInfo, programs};
 
-/// The laboratory: the blocks, programs, families of fabrics, fabrics and sweeps that come with it, and those of your own crate. Every command finds
+/// The laboratory: the blocks, protocols, programs, families of fabrics, fabrics and sweeps that come with it, and those of your own crate. Every command finds
 /// the latter by their names as it finds the former: `list`, `run`, `sim`, `export`, `area`, `cosim`, `sweep` and the others.
 ///
 /// `weft new my-lab` writes a crate with one of each. Its `main.rs` is no more than this:
@@ -34,6 +35,7 @@ use weft_workload::{WorkloadInfo, programs};
 pub struct Lab {
     blocks: Vec<BlockInfo>,
     programs: Vec<WorkloadInfo>,
+    protocols: Vec<Protocol>,
     devices: Vec<DeviceKind>,
     families: Vec<Published>,
     fabrics: Vec<File>,
@@ -57,6 +59,13 @@ impl Lab {
     #[must_use]
     pub fn program(mut self, program: WorkloadInfo) -> Lab {
         self.programs.push(program);
+        self
+    }
+
+    /// Adds a protocol of the directory family: key `protocol` of its fabrics names it, and its directory slices, if it has any, are blocks.
+    #[must_use]
+    pub fn protocol(mut self, protocol: Protocol) -> Lab {
+        self.protocols.push(protocol);
         self
     }
 
@@ -107,7 +116,14 @@ impl Lab {
         let (fabrics, sweeps) = (own(&self.fabrics), own(&self.sweeps));
         let blocks = self.blocks.iter().map(|block| block.name).collect::<Vec<_>>();
         let programs = self.programs.iter().map(|program| program.name).collect::<Vec<_>>();
+        let protocols = self.protocols.iter().map(|protocol| protocol.name()).collect::<Vec<_>>();
+        free("protocol", clash(PROTOCOLS.iter().map(|protocol| protocol.name()), &protocols))?;
+        if !self.protocols.is_empty() {
+            // Before the blocks are asked for: its slices are among them.
+            protocols::install(self.protocols);
+        }
         let known_blocks = weft_catalog::built_in();
+        free("block", clash([], &known_blocks.iter().map(|block| block.name).collect::<Vec<_>>()))?;
         let traces = BUNDLED.iter().map(|trace| trace.name);
         // A command takes a block or a fabric by the same word.
         let designs = || known_blocks.iter().map(|block| block.name).chain(config::built_in());
@@ -164,6 +180,7 @@ mod tests {
         for (lab, what) in [
             (Lab::new().fabric("fifo", ""), "fabric"),
             (Lab::new().program(*fir), "program"),
+            (Lab::new().protocol(Protocol::HMG), "protocol"),
             (Lab::new().family::<weft_fabric::family::tsm::TsmKeys>(), "family"),
             (Lab::new().sweep("rec-smoke", ""), "sweep"),
         ] {

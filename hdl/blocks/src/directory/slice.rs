@@ -109,7 +109,7 @@ pub fn directory(p: &DirParams) -> Result<Arc<Module>, ElabErrors> {
 ///
 /// # Errors
 /// A value outside its range, values that do not fit each other, or a mistake in the description.
-pub(super) fn build(kind: DirKind, p: &ParamSet) -> Result<Arc<Module>, BlockError> {
+pub fn build(kind: DirKind, p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     elaborated(kind.info.name, directory(&dir_from(kind, p)?))
 }
 
@@ -133,7 +133,7 @@ struct Slice<'a> {
 }
 
 /// Describes the slice of a kind whose table is [`table`]'s, inside its module.
-pub(super) fn describe(p: &DirParams) {
+pub fn describe(p: &DirParams) {
     let d = Slice::new(p);
     let look = lookup(p, source(d.s1_valid.get(), d.s1.get(), d.recv.as_ref()), &d.port, &d.s2);
     let look = with_way(p, look, &d.port, d.ages.as_ref(), &d.s2);

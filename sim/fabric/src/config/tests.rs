@@ -1,6 +1,7 @@
 //! Built-in fabrics, records, and the sentence of every error.
 
 use super::*;
+use crate::family::directory::protocol::names;
 use crate::family::directory::{DirectoryKeys, Protocol};
 use weft_blocks::fabric::FabricParams;
 use weft_blocks::msg::Sys;
@@ -51,7 +52,7 @@ fn the_published_file_holds_the_published_system() {
 
 #[test]
 fn the_hardware_is_that_of_the_files() {
-    for name in Protocol::NAMES {
+    for name in names() {
         let with = |fabric: &str| {
             let mut config = FabricConfig::load(fabric).expect("built in");
             config.set(&format!("protocol={name}")).expect("legal");
@@ -160,7 +161,7 @@ fn one_sentence_for_each_mistake_in_a_file() {
             "protocol = \"mesi\"\n",
             &format!(
                 "x.toml line 1: protocol = mesi: there is no such choice; legal: {}",
-                Protocol::NAMES.join(", ")
+                names().join(", ")
             ),
         ),
         (

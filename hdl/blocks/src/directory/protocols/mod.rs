@@ -2,7 +2,7 @@
 //!
 //! A protocol says in its file what it brings: to a fabric by [`Features`], and if it has directory slices, to these by a [`Layout`](super::params::Layout) - what
 //! an entry covers and whom it records, what operations do to it, its sizes as published, its hardware, and the parameter sets at which it is compared.
-//! [`ALL`] names every protocol once: the blocks of the catalogue, their pictures and co-simulations, `--set protocol=`, its legal values and the checks
+//! [`ALL`] names every protocol once, and [`install`] adds those of others: the blocks of the catalogue, their pictures and co-simulations, `--set protocol=`, its legal values and the checks
 //! of combinations follow from it.
 //!
 //! | protocol | its slices |
@@ -32,8 +32,9 @@ use super::params::{DirKind, camel};
 use crate::cache::l2::Caching;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use weft_lists::Further;
 
-/// All protocols, in the order in which they are listed.
+/// The protocols that come with this crate, in the order in which they are listed.
 pub const ALL: &[Protocol] = &[
     Protocol::BASELINE,
     Protocol::BASELINE_2X,
@@ -50,15 +51,31 @@ pub const ALL: &[Protocol] = &[
     Protocol::NO_REMOTE_CACHING,
 ];
 
+/// Those of others.
+static FURTHER: Further<Protocol> = Further::new();
+
+/// Installs protocols from outside this crate; before any is asked for by name, and once.
+///
+/// # Panics
+/// When protocols have been asked for or installed already.
+pub fn install(protocols: Vec<Protocol>) {
+    FURTHER.install(protocols);
+}
+
+/// All protocols, those of others last.
+pub fn all() -> impl Iterator<Item = Protocol> {
+    ALL.iter().chain(FURTHER.all()).copied()
+}
+
 /// The kinds of directory slices that the protocols have, each once.
 pub fn kinds() -> Vec<DirKind> {
-    let mut all = Vec::new();
-    for kind in ALL.iter().filter_map(|protocol| protocol.directory()) {
-        if !all.contains(&kind) {
-            all.push(kind);
+    let mut kinds = Vec::new();
+    for kind in all().filter_map(|protocol| protocol.directory()) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
         }
     }
-    all
+    kinds
 }
 
 /// What a protocol brings to a fabric (rec.md section 8, hmg.md section 8). *Modules*: the fabric's GPUs are made of several GPMs. *Planes*: its nodes
@@ -142,7 +159,7 @@ impl Protocol {
 
     /// The protocol of this name.
     pub fn from_name(name: &str) -> Option<Protocol> {
-        ALL.iter().copied().find(|protocol| protocol.name == name)
+        all().find(|protocol| protocol.name == name)
     }
 
     /// Name on the command line.
@@ -157,7 +174,7 @@ impl Protocol {
 
     /// The names of those that a property holds of, as a list of choices for a person.
     pub fn names_of(has: impl Fn(Protocol) -> bool) -> String {
-        let names: Vec<&str> = ALL.iter().copied().filter(|of| has(*of)).map(Protocol::name).collect();
+        let names: Vec<&str> = all().filter(|of| has(*of)).map(Protocol::name).collect();
         match names.as_slice() {
             [] => "none".into(),
             [one] => (*one).into(),

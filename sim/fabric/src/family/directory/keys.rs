@@ -1,5 +1,6 @@
 //! Keys of the directory family, each declared once: field, default, unit, legal values, sentence.
 
+use super::protocol::names;
 use super::{Acquire, DirPolicy, Fence, L2Policy, Protocol};
 use crate::config::Legal::{OneOf, Power, Switch, Within};
 use crate::config::{G, K, M, Named, keys};
@@ -10,7 +11,7 @@ keys! {
     /// Keys of the directory family beside the common ones (rec.md sections 2 and 9, hmg.md section 9); the default is the published REC system.
     DirectoryKeys {
         System {
-            protocol: Protocol = Protocol::REC, "", OneOf(Protocol::NAMES), "what keeps the GPUs' copies coherent";
+            protocol: Protocol = Protocol::REC, "", OneOf(names()), "what keeps the GPUs' copies coherent";
         }
         Coherence {
             range: u32 = 1024, "bytes", Power(128, 8 * K), "range that one directory entry of protocols rec and hmg-rec covers, 2 to 64 lines";

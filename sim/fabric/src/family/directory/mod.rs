@@ -1,4 +1,35 @@
 //! The directory family: GPUs, or GPMs, each with its own memory behind L2 banks, and L2s that keep copies of other nodes' lines (rec.md, hmg.md).
+//!
+//! # A protocol of somebody else
+//!
+//! NHCC with twice the entries:
+//!
+//! ```standalone_crate
+//! use weft_blocks::directory::params::DirKind;
+//! use weft_blocks::directory::protocols::{Features, Protocol, install};
+//! use weft_fabric::config::FabricConfig;
+//!
+//! struct Nhcc2x;
+//!
+//! impl Features for Nhcc2x {
+//!     fn directory(&self) -> Option<DirKind> {
+//!         Some(DirKind::NHCC)
+//!     }
+//!     fn entries(&self, given: u32) -> u32 {
+//!         2 * given
+//!     }
+//! }
+//!
+//! install(vec![Protocol::new("nhcc-2x", &Nhcc2x)]);
+//! let entries = |protocol: &str| {
+//!     let mut fabric = FabricConfig::load("hmg-4gpu-small").unwrap();
+//!     fabric.set(&format!("protocol={protocol}")).unwrap();
+//!     fabric.validate().unwrap();
+//!     fabric.directory().and_then(|params| params.dir(0)).map(|slice| slice.entries)
+//! };
+//! assert_eq!(entries("nhcc-2x"), entries("nhcc").map(|given| 2 * given));
+//! assert!(FabricConfig::load("hmg-4gpu-small").unwrap().set("protocol=nhcc-3x").is_err());
+//! ```
 
 mod around;
 mod banks;
@@ -11,7 +42,7 @@ mod keys;
 mod meter;
 mod oracle;
 pub mod precision;
-mod protocol;
+pub(crate) mod protocol;
 mod releases;
 mod sharing;
 mod values;
