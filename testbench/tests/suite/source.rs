@@ -14,6 +14,11 @@ const KNOWN: &[(&str, &str)] = &[
     ("sim/engine/src", "clock"),
     ("sim/engine/src", "native::order"),
     ("sim/fabric/src", "check"),
+    ("sim/fabric/src", "config"),
+    ("sim/workload/src", "graph::dimacs"),
+    ("testbench/spandex/src", "explore::judge"),
+    ("testbench/spandex/src", "golden::cover"),
+    ("testbench/srsp/src", "golden::hlrc::l2"),
 ];
 
 /// The modules that a file names, outside of its tests.
