@@ -54,15 +54,15 @@ impl Tool {
         match self {
             Tool::Verilator => &[
                 "sim/engine/src",
-                "testbench/src/cosim",
-                "testbench/src/tools",
-                "testbench/src/tools.rs",
+                "sim/tools/src/cosim",
+                "sim/tools/src/external",
+                "sim/tools/src/external.rs",
                 "testbench/tests/suite/cosim_blocks.rs",
                 "scripts/requirements.txt",
             ],
             Tool::Yosys => &[
-                "testbench/src/synth.rs",
-                "testbench/src/tools.rs",
+                "sim/tools/src/synth.rs",
+                "sim/tools/src/external.rs",
                 "testbench/tests/suite/synth.rs",
                 "scripts/requirements.txt",
             ],
@@ -269,7 +269,7 @@ mod tests {
             sources(root, Tool::Verilator).expect("read")
         };
         let plain = write("let a = 1;\n");
-        std::fs::write(root.join("testbench/src/tools/tests.rs"), "let a = 3;\n").expect("written");
+        std::fs::write(root.join("sim/tools/src/external/tests.rs"), "let a = 3;\n").expect("written");
         assert_eq!(sources(root, Tool::Verilator).expect("read"), plain);
         assert_eq!(write("// Why.\n\nlet a = 1;\n"), plain);
         assert_ne!(write("let a = 2;\n"), plain);
