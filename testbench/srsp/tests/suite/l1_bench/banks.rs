@@ -4,11 +4,16 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, VecDeque};
 use weft_rtl::bv::Bv;
+use weft_srsp::msg::SyncOp;
 use weft_srsp::msg::{Rsp, RspOp};
 use weft_srsp::params::Srsp;
 use weft_srsp_bench::arith::apply;
 use weft_srsp_bench::bench::Msg;
 use weft_srsp_bench::memory::Access;
+
+/// What wavefronts ask for: any other operation that comes to a bank is a fault of the L1.
+const USED: [SyncOp; 7] =
+    [SyncOp::Ld, SyncOp::St, SyncOp::Add, SyncOp::Xor, SyncOp::Max, SyncOp::Exch, SyncOp::Cas];
 
 /// Bytes of a line.
 pub const LINE: u64 = 64;
@@ -65,6 +70,7 @@ impl Banks {
 
     /// Performs an access; the old value, and whether it has written.
     pub fn perform(&mut self, a: &Access) -> (u64, bool) {
+        assert!(USED.contains(&a.op), "no wavefront asks for {:?}", a.op);
         let size = if a.wide { 8 } else { 4 };
         let old = self.word(a.addr, size);
         let (new, wrote) = apply(a.op, a.wide, old, a.opnd, a.cmp);
