@@ -68,8 +68,8 @@ pub(super) struct Item<'a> {
     pub lanes: Option<&'a mut dyn PartLanes>,
     /// Room for a letter to or from a part of another rank.
     pub letter: Vec<u64>,
-    /// Parts of other ranks that have said that they stop.
-    pub over: usize,
+    /// Parts of other ranks that have said to this one that they stop.
+    pub over: Vec<usize>,
 }
 
 /// In a letter to a part of another rank in place of a cycle: no further one comes.
@@ -80,20 +80,27 @@ const NOTHING: u64 = u64::MAX - 1;
 
 /// A part goes on. When it no longer does, also because something in it has panicked, nobody is to wait for it.
 struct Stops<'a> {
-    shared: &'a Shared,
+    common: Common<'a>,
     part: usize,
 }
 
 impl Drop for Stops<'_> {
     fn drop(&mut self) {
-        self.shared.stop(self.part);
+        let Stops { common: Common { shared, ranks, .. }, part } = *self;
+        shared.stop(part);
+        if let Some(ranks) = ranks.filter(|_| std::thread::panicking()) {
+            // It tells others that it stops in an orderly way otherwise, and then hears them out.
+            let last = [part as u64, LAST, shared.told(part)];
+            let others = (0..shared.parts.len()).filter(|other| !ranks.is_own(*other));
+            others.for_each(|other| ranks.link.post(ranks.owner(other), other, &last));
+        }
     }
 }
 
 impl Item<'_> {
     /// Goes through cycles up to the end of the window, or until others must do something first.
     pub fn go(&mut self, common: Common) {
-        let stops = Stops { shared: common.shared, part: self.number };
+        let stops = Stops { common, part: self.number };
         while self.cycle(common) {}
         drop(stops);
         self.part_from_others(common);
@@ -107,7 +114,7 @@ impl Item<'_> {
         let others = (0..common.shared.parts.len()).filter(|part| !ranks.is_own(*part)).count();
         let mut wait = Wait::default();
         self.collect(common);
-        while self.over < others {
+        while self.over.len() < others {
             wait.longer(common);
             self.collect(common);
         }
@@ -119,32 +126,42 @@ impl Item<'_> {
         let Common { shared, ranks: Some(ranks), .. } = common else { return };
         Activity::MESSAGES.begin();
         for part in (0..shared.parts.len()).filter(|part| !ranks.is_own(*part)) {
-            if cycle < NOTHING && !self.part.reaches(part) && !shared.has_part_through(part) {
-                continue;
+            if cycle >= NOTHING || self.part.reaches(part) || shared.has_part_through(part) {
+                self.post_to(common.shared, ranks, part, cycle);
             }
-            self.letter.clear();
-            self.letter.extend([self.number as u64, cycle, shared.told(self.number)]);
-            if cycle < NOTHING {
-                self.part.letter_to(part, &mut self.letter);
-            }
-            ranks.costs.letter(self.letter.len());
-            ranks.link.post(ranks.owner(part), part, &self.letter);
         }
+    }
+
+    /// A letter goes to one of these parts.
+    fn post_to(&mut self, shared: &Shared, ranks: &Ranks, part: usize, cycle: u64) {
+        self.letter.clear();
+        self.letter.extend([self.number as u64, cycle, shared.told(self.number)]);
+        if cycle < NOTHING {
+            self.part.letter_to(part, &mut self.letter);
+        }
+        ranks.costs.letter(self.letter.len());
+        ranks.link.post(ranks.owner(part), part, &self.letter);
     }
 
     /// Takes what parts of other ranks have sent.
     fn collect(&mut self, common: Common) {
-        let Some(ranks) = common.ranks else { return };
+        let Common { shared, ranks: Some(ranks), .. } = common else { return };
         while ranks.link.collect(self.number, &mut self.letter) {
             let [from, cycle, lasts, text @ ..] = &self.letter[..] else {
                 panic!("a letter of another rank has a head");
             };
-            let from = *from as usize;
-            common.shared.learn(from, *lasts);
+            let (from, through) = (*from as usize, lasts & 1 == 1);
+            shared.learn(from, *lasts);
             match *cycle {
                 LAST => {
-                    common.shared.stop(from);
-                    self.over += 1;
+                    shared.stop(from);
+                    self.over.push(from);
+                }
+                // It waits for the word that this part is not through, and letters from before its own came here
+                // have not gone to it. This part may not end another cycle before that one goes on. What it had
+                // to say when it stopped or was through has gone to all.
+                NOTHING if through && !shared.is_settled(self.number) => {
+                    self.post_to(shared, ranks, from, NOTHING);
                 }
                 NOTHING => {}
                 cycle => self.part.deliver(from, cycle, text),
@@ -224,20 +241,31 @@ impl Item<'_> {
 
     /// Hears the other parts, unless one stops before it has got so far.
     fn hear(&mut self, common: Common) -> bool {
-        let Common { shared, .. } = common;
         let mut wait = Wait::default();
         loop {
             self.collect(common);
-            let heard = self.part.hear().and_then(|()| self.part.may_send());
-            let Err(other) = heard else {
+            let Err(other) = self.part.hear().and_then(|()| self.part.may_send()) else {
                 return true;
             };
-            if shared.is_stopped(other) {
-                // It may have got there before it stopped.
+            if self.has_stopped(common, other) {
+                // It may have got there before it stopped; then another one may still be on its way.
                 self.collect(common);
-                return self.part.hear().and_then(|()| self.part.may_send()).is_ok();
+                match self.part.hear().and_then(|()| self.part.may_send()) {
+                    Ok(()) => return true,
+                    Err(still) if still == other => return false,
+                    Err(_) => {}
+                }
             }
             wait.longer(common);
+        }
+    }
+
+    /// Nothing comes from another part any more. What one of another rank has sent may be here later than what it has
+    /// told a neighbour of this one.
+    fn has_stopped(&self, common: Common, other: usize) -> bool {
+        match common.ranks {
+            Some(ranks) if !ranks.is_own(other) => self.over.contains(&other),
+            _ => common.shared.is_stopped(other),
         }
     }
 

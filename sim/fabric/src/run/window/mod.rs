@@ -101,6 +101,11 @@ impl Shared {
         self.parts[part].lasts.load(Ordering::Relaxed) & 1 == 1
     }
 
+    /// A part is through, or goes on only when somebody has done something.
+    fn is_settled(&self, part: usize) -> bool {
+        self.is_stopped(part) || self.told(part) & 1 == 1
+    }
+
     /// Nodes do in this cycle what they did before.
     fn lasts(&self, cycle: u64) -> bool {
         self.parts.iter().any(|part| part.lasts.load(Ordering::Acquire) >> 1 >= cycle)
@@ -108,9 +113,7 @@ impl Shared {
 
     /// What is known of [`Shared::lasts`] from other parts will not change unless somebody does something.
     fn all_through_or_stopped(&self, own: usize) -> bool {
-        let settled =
-            |part: &Word| part.stopped.load(Ordering::Acquire) || part.lasts.load(Ordering::Acquire) & 1 == 1;
-        self.parts.iter().enumerate().all(|(number, part)| number == own || settled(part))
+        (0..self.parts.len()).all(|part| part == own || self.is_settled(part))
     }
 }
 
@@ -183,7 +186,17 @@ impl FabricModel {
             .enumerate()
             .map(|(number, ((part, course), notes))| {
                 let (units, nodes, lanes) = (None, None, None);
-                Item { part, number, course, notes, units, nodes, lanes, letter: Vec::new(), over: 0 }
+                Item {
+                    part,
+                    number,
+                    course,
+                    notes,
+                    units,
+                    nodes,
+                    lanes,
+                    letter: Vec::new(),
+                    over: Vec::new(),
+                }
             })
             .collect();
         lanes.into_iter().for_each(|(part, lanes)| items[part].lanes = Some(lanes));
