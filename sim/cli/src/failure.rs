@@ -1,6 +1,6 @@
 //! Why the program ends with another status than 0.
 
-use crate::signals::Signal;
+use crate::signals::{Signal, sentence};
 use std::fmt;
 use std::process::ExitCode;
 
@@ -26,6 +26,11 @@ impl Failure {
     /// A run or check that failed.
     pub fn check(error: impl Into<anyhow::Error>) -> Failure {
         Failure::Check(error.into())
+    }
+
+    /// A command that has ended because of a signal; `told` says where it was and what was kept.
+    pub fn signal(signal: Signal, told: &str) -> Failure {
+        Failure::Signal(signal, anyhow::anyhow!(sentence(signal, told)))
     }
 
     /// The exit status.

@@ -4,9 +4,8 @@
 //! [`flag`]), and the command ends by itself, with what it has kept. Without one, and at the second signal, the program ends at once; temporary
 //! files are removed in each case.
 
-use crate::failure::Failure;
-use crate::ranks;
-use anyhow::{Error, anyhow};
+use crate::ranks::place::place;
+use anyhow::Error;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io::{IsTerminal, Write};
@@ -116,7 +115,7 @@ impl Drop for Graceful {
 /// Ends the program from any thread; `told` says what was kept.
 pub fn end(signal: Signal, told: &str) -> ! {
     weft_output::abandon();
-    if ranks::place().is_some_and(|place| place.rank > 0) {
+    if place().is_some_and(|place| place.rank > 0) {
         // Rank 0 speaks for all.
         std::process::exit(signal.status().into());
     }
@@ -127,11 +126,7 @@ pub fn end(signal: Signal, told: &str) -> ! {
     std::process::exit(signal.status().into())
 }
 
-/// The failure of a command that has ended because of a signal; `told` says where it was and what was kept.
-pub fn failure(signal: Signal, told: &str) -> Failure {
-    Failure::Signal(signal, anyhow!(sentence(signal, told)))
-}
-
-fn sentence(signal: Signal, told: &str) -> String {
+/// What is said of a signal that has ended something.
+pub fn sentence(signal: Signal, told: &str) -> String {
     format!("ended by {}: {told}", signal.name())
 }

@@ -122,6 +122,16 @@ fn programs_with_hmg_and_every_placement() {
     }
 }
 
+/// Protocols with a test of their own here, or that keep no GPMs coherent.
+const TOLD: [&str; 8] =
+    ["nhcc", "gpu-vi", "hmg", "hmg-rec", "sw-flat", "sw-hierarchical", "no-remote-caching", "ideal"];
+
+#[test]
+fn programs_with_every_other_protocol() {
+    let others = PROTOCOLS.iter().filter(|of| of.keeps_modules() && !TOLD.contains(&of.name()));
+    others.for_each(|of| drop(programs(of.name())));
+}
+
 #[test]
 fn long_larger_programs_with_every_protocol() {
     for protocol in PROTOCOLS.iter().filter(|of| of.keeps_modules() || of.ideal()) {

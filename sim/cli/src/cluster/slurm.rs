@@ -234,7 +234,7 @@ pub fn submit(
     })?;
     match signals::asked() {
         Some(signal) => {
-            Err(signals::failure(signal, &format!("job {id} is submitted; `scancel {id}` takes it back")))
+            Err(Failure::signal(signal, &format!("job {id} is submitted; `scancel {id}` takes it back")))
         }
         None => Ok((id, renamed)),
     }
@@ -271,7 +271,7 @@ fn prepare(
         |e| Failure::check(anyhow!("cannot write {}: {e}; the job is taken back", place.note.display())),
     )?;
     if let Some(signal) = signals::asked() {
-        return Err(signals::failure(signal, "the job is taken back, and nothing has changed"));
+        return Err(Failure::signal(signal, "the job is taken back, and nothing has changed"));
     }
     let renamed = before()?;
     std::fs::create_dir_all(&place.logs).map_err(|e| {

@@ -149,7 +149,7 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(signal) = stopped {
         let done = format!("{} of {} tests were judged", rows.len(), items.len());
         let told = kept.map_or(done.clone(), |kept| format!("{done}, and {kept} holds these"));
-        return Err(signals::failure(signal, &told));
+        return Err(Failure::signal(signal, &told));
     }
     if let Some(why) = left_out.filter(|_| rows.iter().all(|row| row.fabric.is_none())) {
         return Err(Failure::input(why));

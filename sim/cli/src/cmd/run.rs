@@ -419,7 +419,7 @@ fn to_the_end(run: &mut FabricRun, max_cycles: u64, mut plan: Option<&mut snapsh
         }
         if let Some(signal) = asked {
             bar.finish_and_clear();
-            return Err(signals::failure(signal, &format!("the run has stopped in cycle {}", run.cycle())));
+            return Err(Failure::signal(signal, &format!("the run has stopped in cycle {}", run.cycle())));
         }
         if run.cycle() >= max_cycles {
             bar.finish_and_clear();

@@ -4,6 +4,7 @@ use crate::common;
 
 use common::{all, campaign, named, weak, weak_as};
 use weft_conformance::Plan;
+use weft_fabric::family::directory::PROTOCOLS;
 use weft_litmus::program::Placement;
 
 /// Every `parts`-th test of the library, from number `first`, in every place and layout.
@@ -70,6 +71,27 @@ fn directories_of_all_gpms_keep_drf0_with_scopes() {
 #[test]
 fn acknowledged_invalidations_keep_drf0_with_scopes() {
     library("hmg-4gpu-small", &["protocol=gpu-vi", "gpus=2", "gpms=2", "cus=2"], (4, 5));
+}
+
+/// Protocols whose tests on the flat fabric are named here.
+const FLAT: [&str; 9] =
+    ["rec", "baseline", "hmg-entry", "nhcc", "gpu-vi", "ideal", "l1-only", "no-remote-caching", "sw-flat"];
+
+/// Those of the fabric of GPMs.
+const GPMS: [&str; 5] = ["hmg", "hmg-rec", "sw-hierarchical", "nhcc", "gpu-vi"];
+
+/// What a protocol must keep that nobody has named yet, on both fabrics.
+#[test]
+fn every_other_protocol_keeps_drf0() {
+    let gpms = ["gpus=2", "gpms=2", "cus=2"];
+    for of in PROTOCOLS.iter() {
+        if !FLAT.contains(&of.name()) {
+            paired("rec-4gpu-small", &[], &[of.name()], 4);
+        }
+        if of.keeps_modules() && !GPMS.contains(&of.name()) {
+            paired("hmg-4gpu-small", &gpms, &[of.name()], 4);
+        }
+    }
 }
 
 fn with_directories(runs: u32) {

@@ -2,7 +2,7 @@
 
 use super::GraphError;
 use super::entries::Entries;
-use super::read::Parsed;
+use super::parsed::Parsed;
 use super::source::{Lines, Source, quoted};
 
 /// `p sp n m` and m lines `a from to length` give a directed graph with weights; `p tw n m` and m lines `u v` an

@@ -3,7 +3,7 @@
 use super::GraphError;
 use super::entries::Entries;
 use super::konect::{Konect, Third};
-use super::read::Parsed;
+use super::parsed::Parsed;
 use super::source::{Line, Lines, Source};
 
 /// What comments say.

@@ -2,7 +2,7 @@
 
 use super::GraphError;
 use super::entries::Entries;
-use super::read::Parsed;
+use super::parsed::Parsed;
 use super::source::{Line, Lines, Source, quoted};
 
 struct Kind {

@@ -3,7 +3,7 @@
 use super::GraphError;
 use super::csr::Csr;
 use super::entries::Entries;
-use super::read::Parsed;
+use super::parsed::Parsed;
 use super::source::{Line, Lines, Source, quoted};
 
 struct Header {

@@ -20,6 +20,7 @@ mod matrix_market;
 mod metis;
 mod options;
 mod origin;
+mod parsed;
 mod read;
 mod source;
 

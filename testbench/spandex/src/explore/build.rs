@@ -1,9 +1,9 @@
 //! The net of a configuration.
 
+use super::cores::Cores;
 use super::device;
 use super::rules;
 use super::system::System;
-use super::world::Cores;
 use super::{Config, Kind};
 use std::collections::HashMap;
 use std::rc::Rc;

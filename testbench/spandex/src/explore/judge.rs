@@ -14,7 +14,7 @@
 //!
 //! The last write is what the hardware holds in the end.
 
-use super::world::{Cores, INITIAL, Memory, Op, place, value};
+use super::cores::{Cores, INITIAL, Memory, Op, place, value};
 
 /// A write of a word, by device and place.
 type Write = (usize, usize);

@@ -47,6 +47,7 @@
 //! - Leaves of a message that its kind does not use, and words that its mask does not name, are zero on a link (the blocks' own benches send noise there).
 
 mod build;
+pub mod cores;
 mod device;
 pub mod faults;
 mod judge;
@@ -54,12 +55,12 @@ pub mod mixes;
 pub mod report;
 mod rules;
 mod system;
-pub mod world;
+mod world;
 
 pub use build::{BuildError, build};
+pub use cores::{Cores, Hint, Memory, Op};
 pub use faults::Faults;
 pub use system::System;
-pub use world::{Cores, Hint, Memory, Op};
 
 use weft_explore::net::Timing;
 use weft_spandex::llc::{ReqsPolicy, RvkoGran};

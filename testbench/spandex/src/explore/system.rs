@@ -1,6 +1,6 @@
 //! The net with what was done before the exploration begins, and the judgement of what the hardware holds whenever it is quiet.
 
-use super::world::{Cores, Memory};
+use super::cores::{Cores, Memory};
 use super::{Config, Kind, judge};
 use std::collections::HashMap;
 use weft_explore::block::Block;

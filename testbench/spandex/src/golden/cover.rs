@@ -2,7 +2,6 @@
 
 use super::device::table::{COLUMNS, EXTERNAL};
 use super::llc::table::COMMIT;
-use super::system::explore::Reached;
 
 /// Something rare.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -60,14 +59,6 @@ pub struct Cover {
     pub external: [u32; EXTERNAL.len()],
     /// One bit per [`Mark`].
     pub marks: u64,
-}
-
-impl Reached for Cover {
-    fn add(&mut self, other: &Cover) {
-        self.commit.iter_mut().zip(other.commit).for_each(|(mine, theirs)| *mine |= theirs);
-        self.external.iter_mut().zip(other.external).for_each(|(mine, theirs)| *mine |= theirs);
-        self.marks |= other.marks;
-    }
 }
 
 impl Cover {

@@ -12,6 +12,14 @@ use super::program::{Instr, stored};
 use super::sc::Outcome;
 use std::rc::Rc;
 
+impl Reached for Cover {
+    fn add(&mut self, other: &Cover) {
+        self.commit.iter_mut().zip(other.commit).for_each(|(mine, theirs)| *mine |= theirs);
+        self.external.iter_mut().zip(other.external).for_each(|(mine, theirs)| *mine |= theirs);
+        self.marks |= other.marks;
+    }
+}
+
 /// One step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Step {
