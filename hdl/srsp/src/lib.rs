@@ -1,4 +1,4 @@
-//! sRSP, bRSP and hLRC: L1s of one GPU that are not coherent, made visible to one another by scoped synchronisation (srsp.md).
+//! sRSP, bRSP, hLRC and DeNovo-B: L1s of one GPU that are not coherent, made visible to one another by scoped synchronisation (srsp.md).
 //!
 //! ```text
 //!  CU --- L1 ---+-- req, wb --> crossbar --> L2 bank 0 --- DRAM
@@ -12,10 +12,12 @@
 //! [`l1`]: the L1 of a CU, with [`sfifo`], [`lr_tbl`] and [`pa_tbl`]; [`l2`]: a bank of the L2, with [`lock_tbl`]; [`sel_hub`]: the multicast of probes; [`fabric`]: all of it.
 //! [`hlrc_l1`]: the L1 of hLRC, in which atomics register their lines instead. What both L1s are made of is in `write_combining`.
 //! [`bank`]: what banks of the L2 of all systems are made of.
+//! [`denovo_b_l1`]: that of DeNovo-B, in which every line that is written is registered; its banks are those of [`hlrc_l2`].
 //! [`hlrc_l2`]: a bank of the L2 for hLRC, which keeps the owner of each atomic line; [`mesh`]: a network of routers.
 
 pub mod amo;
 pub mod bank;
+pub mod denovo_b_l1;
 mod entries;
 pub mod fabric;
 mod heads;
@@ -47,5 +49,7 @@ pub fn blocks() -> Vec<BlockInfo> {
         l2::info(),
         hlrc_l1::info(),
         hlrc_l2::info(),
+        denovo_b_l1::info(),
+        hlrc_l2::info_of_writes(),
     ]
 }

@@ -160,7 +160,7 @@ pub struct Wb {
     /// The access of a RemOp; of every other kind `addr` alone counts, and there its line (none for TokenRel).
     #[shape(p)]
     pub atomic: Atomic,
-    /// Of a RemOp that writes: the lock stays until RemUnlock.
+    /// Of a RemOp that writes: the lock stays until RemUnlock. DeNovo-B, of a RevokeAck: the owner keeps the line (READ_ACK).
     pub keep: Bool,
     /// RevokeAck: the line comes with it.
     pub has: Bool,
@@ -207,6 +207,33 @@ pub struct Probe {
     #[width(p.addr_bits)]
     pub addr: Bits,
     /// The L1 that asks, and gets the PACK; of a Revoke the L1 that gets the probe.
+    #[width(p.cu_bits())]
+    #[below(p.cus)]
+    pub req: Bits,
+}
+
+/// Kinds of [`OwnerProbe`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 1)]
+pub enum OwnerOp {
+    /// Give this line back (REVOKE).
+    #[hw(label = "REVOKE")]
+    Revoke,
+    /// Say what you have written to it, and keep it (READ).
+    #[hw(label = "READ")]
+    Read,
+}
+
+/// DeNovo-B: L2 to L1, network 2.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Srsp)]
+pub struct OwnerProbe {
+    /// Kind.
+    pub op: Enum<OwnerOp>,
+    /// Byte address.
+    #[width(p.addr_bits)]
+    pub addr: Bits,
+    /// The L1 that gets it.
     #[width(p.cu_bits())]
     #[below(p.cus)]
     pub req: Bits,

@@ -26,6 +26,8 @@ pub enum Model {
     Scoped,
     /// Every atomic orders everything (hLRC).
     Global,
+    /// Scopes do not count, orders do (DeNovo-B).
+    Unscoped,
 }
 
 type Clock = Vec<u32>;
@@ -329,7 +331,7 @@ fn prune(list: &mut Vec<Write>, clocks: &[Clock], open: &BTreeMap<u32, Open>) {
 fn reaches(model: Model, head: &Head, cu: u8, acquire: &Sync) -> bool {
     let wide = |scope: Scope| scope != Scope::Wg;
     let promoted = acquire.remote || head.remote;
-    model == Model::Global || head.cu == cu || promoted || wide(head.scope) && wide(acquire.scope)
+    model != Model::Scoped || head.cu == cu || promoted || wide(head.scope) && wide(acquire.scope)
 }
 
 fn dominated(old: &Head, new: &Head) -> bool {

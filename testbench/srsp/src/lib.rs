@@ -1,4 +1,4 @@
-//! Golden models, checkers and benches of sRSP, bRSP and hLRC (srsp.md).
+//! Golden models, checkers and benches of sRSP, bRSP and hLRC (srsp.md), and of DeNovo-B (denovo-b.md).
 
 pub mod arith;
 pub mod checker;

@@ -22,7 +22,7 @@ use weft_tools::external::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` and `cosim_program.rs` show that they do not among neighbours that keep it.
-const SHOWS_POWER_UP: [&str; 21] = [
+const SHOWS_POWER_UP: [&str; 23] = [
     "mshr-file",
     "l1-cache",
     "l2-bank",
@@ -37,6 +37,8 @@ const SHOWS_POWER_UP: [&str; 21] = [
     "srsp-l2",
     "hlrc-l1",
     "hlrc-l2",
+    "denovo-b-l1",
+    "denovo-b-l2",
     "spandex-llc",
     "gpu-l1",
     "denovo-l1",
@@ -211,6 +213,8 @@ cosim_of! {
     cosim_srsp_l2 "srsp-l2";
     cosim_hlrc_l1 "hlrc-l1";
     cosim_hlrc_l2 "hlrc-l2";
+    cosim_denovo_b_l1 "denovo-b-l1";
+    cosim_denovo_b_l2 "denovo-b-l2";
     cosim_spandex_llc "spandex-llc";
     cosim_gpu_l1 "gpu-l1";
     cosim_tu_gpu "tu-gpu";

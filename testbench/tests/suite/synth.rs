@@ -114,7 +114,7 @@ fn is_as_declared(when: When, block: &str, module: &Arc<Module>, percent: u64) {
 /// Caches, whose lines are the bulk of their bits.
 fn keeps_lines_and_tables_of_scoped_caches_in_memories(when: When) {
     let l1 = [("size", "1K"), ("mshrs", "2"), ("wbt", "2"), ("targets", "2"), ("sq", "1")];
-    for block in ["srsp-l1", "hlrc-l1"] {
+    for block in ["srsp-l1", "hlrc-l1", "denovo-b-l1"] {
         is_as_declared(when, block, &module(block, &[&SMALL[..], &l1].concat()), 80);
     }
 }
@@ -122,7 +122,8 @@ fn keeps_lines_and_tables_of_scoped_caches_in_memories(when: When) {
 fn keeps_lines_of_scoped_banks_in_memories(when: When) {
     let l2 =
         [("size", "1K"), ("l2_mshrs", "2"), ("targets", "2"), ("writes", "2"), ("mshrs", "2"), ("wbt", "2")];
-    for (block, tables) in [("srsp-l2", ("locks", "2")), ("hlrc-l2", ("revokes", "2"))] {
+    let revokes = ("revokes", "2");
+    for (block, tables) in [("srsp-l2", ("locks", "2")), ("hlrc-l2", revokes), ("denovo-b-l2", revokes)] {
         is_as_declared(when, block, &module(block, &[&SMALL[..], &l2, &[tables]].concat()), 80);
     }
 }

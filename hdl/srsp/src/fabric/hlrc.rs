@@ -1,11 +1,11 @@
-//! A whole GPU with hLRC (srsp.md sections 9 and 10): L1s, L2 banks that keep the owners of lines, and the network between them; CUs and memory channels are outside.
+//! A whole GPU with hLRC (srsp.md sections 9 and 10) or DeNovo-B (denovo-b.md): L1s, L2 banks that keep the owners of lines, and the network between them; CUs and memory channels are outside.
 //!
 //! ```text
 //!  cu0 -- l1_0 -- req, wb --> +---------+ --> bank0 -- mem0
 //!  cu1 -- l1_1 -- req, wb --> | network | --> bank1 -- mem1
 //!          ^---- rsp, probe --+---------+ <-- rsp, probe
 //! ```
-//! Ports of [`hlrc_fabric`] are those of [`srsp_fabric`](super::srsp_fabric). Instances: `l1_C`, `bankB`, and the network's.
+//! Ports of [`registering_fabric`] are those of [`srsp_fabric`](super::srsp_fabric). Instances: `l1_C`, `bankB`, and the network's.
 //!
 //! REQ, WB, RSP and PROBE have links of their own, so that none waits for another; WB keeps its order from each L1 to each bank. The network is one of two:
 //!
@@ -14,10 +14,10 @@
 //! - *mesh*: four meshes (`req_mesh`, `wb_mesh`, `rsp_mesh`, `probe_mesh`) in which CU c is at node c and the banks, each with its memory channel, are spread evenly. Messages of different
 //!   L1s share its links, so each bank has a queue per L1 (`req_queueN`, N = B * CUs + C) with a place for each of the L1's MSHRs: what waits there holds up no link.
 
-use super::BLOCK_HLRC;
-use super::meshes::{Meshes, built, fits, placed};
-use crate::hlrc_l1::{HlrcL1Params, hlrc_l1};
-use crate::hlrc_l2::{HlrcL2Params, hlrc_l2};
+use super::meshes::{Meshes, ToL1, built, fits, placed};
+use crate::denovo_b_l1::{DenovoInject, denovo_b_l1};
+use crate::hlrc_l1::{Faults, HlrcInject, RegisteringParams, hlrc_l1};
+use crate::hlrc_l2::{HlrcL2Params, Registered, hlrc_l2};
 use crate::mesh::Grid;
 use crate::msg::*;
 use crate::params::{Srsp, check, within};
@@ -43,28 +43,70 @@ pub enum Network {
     },
 }
 
-/// What fixes a GPU (srsp.md sections 2 and 10).
+/// A system whose L1s register lines, told from the other by the faults of its L1.
+pub trait System: Faults {
+    /// What the banks ask L1s.
+    type Probe: ToL1;
+    /// The lines that its L1s register.
+    const REGISTERED: Registered;
+    /// Name of its fabric, for errors.
+    const FABRIC: &'static str;
+    /// What it is called.
+    const TITLE: &'static str;
+    /// Builds the L1.
+    ///
+    /// # Errors
+    /// Illegal parameters.
+    fn l1(p: &RegisteringParams<Self>) -> Result<Arc<Module>, BlockError>;
+}
+
+impl System for HlrcInject {
+    type Probe = Probe;
+    const REGISTERED: Registered = Registered::Atomics;
+    const FABRIC: &'static str = "hlrc-fabric";
+    const TITLE: &'static str = "hLRC";
+    fn l1(p: &RegisteringParams<HlrcInject>) -> Result<Arc<Module>, BlockError> {
+        hlrc_l1(p)
+    }
+}
+
+impl System for DenovoInject {
+    type Probe = OwnerProbe;
+    const REGISTERED: Registered = Registered::Writes;
+    const FABRIC: &'static str = "denovo-b-fabric";
+    const TITLE: &'static str = "DeNovo-B";
+    fn l1(p: &RegisteringParams<DenovoInject>) -> Result<Arc<Module>, BlockError> {
+        denovo_b_l1(p)
+    }
+}
+
+/// What fixes a GPU with hLRC.
+pub type HlrcFabricParams = RegisteringFabricParams<HlrcInject>;
+/// What fixes a GPU with DeNovo-B.
+pub type DenovoFabricParams = RegisteringFabricParams<DenovoInject>;
+
+/// What fixes a GPU whose L1s register lines (srsp.md sections 2 and 10).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct HlrcFabricParams {
+pub struct RegisteringFabricParams<I> {
     /// The L1s.
-    pub l1: HlrcL1Params,
+    pub l1: RegisteringParams<I>,
     /// The banks; of the same widths.
     pub l2: HlrcL2Params,
     /// The network.
     pub network: Network,
 }
 
-impl HlrcFabricParams {
+impl<I: System> RegisteringFabricParams<I> {
     /// The GPU of the hLRC study: 128 L1s of 16 KB, 4 MB of L2 in 4 banks, a mesh of 16 columns and 8 rows.
-    pub fn published() -> HlrcFabricParams {
+    pub fn published() -> RegisteringFabricParams<I> {
         let srsp = Srsp { cus: 128, ..Srsp::default() };
-        HlrcFabricParams::of(srsp, Network::Mesh { columns: 16 })
+        RegisteringFabricParams::of(srsp, Network::Mesh { columns: 16 })
     }
 
     /// The published sizes at other widths.
-    pub fn of(srsp: Srsp, network: Network) -> HlrcFabricParams {
-        let l2 = HlrcL2Params::published(srsp.clone());
-        HlrcFabricParams { l1: HlrcL1Params::published(srsp), l2, network }
+    pub fn of(srsp: Srsp, network: Network) -> RegisteringFabricParams<I> {
+        let l2 = HlrcL2Params::published(srsp.clone()).of(I::REGISTERED);
+        RegisteringFabricParams { l1: RegisteringParams::published(srsp), l2, network }
     }
 
     /// Message widths, and numbers of L1s and banks.
@@ -77,12 +119,12 @@ impl HlrcFabricParams {
         let (l1, l2) = (self.l1.module_name(), self.l2.module_name());
         let cut = |name: String, head: &str| name.strip_prefix(head).map_or(name.clone(), str::to_string);
         // Said once: some tools cut names at 127 characters.
-        let l2 = cut(l2, "hlrc_l2_").replace(&format!("_{}", self.srsp().tag()), "");
+        let l2 = cut(l2, &format!("{}_l2_", I::Probe::HEAD)).replace(&format!("_{}", self.srsp().tag()), "");
         let network = match self.network {
             Network::Flat { link } => format!("k{link}"),
             Network::Mesh { columns } => format!("mesh{columns}"),
         };
-        format!("hlrc_gpu_{}__{l2}_{network}", cut(l1, "hlrc_l1_"))
+        format!("{}_gpu_{}__{l2}_{network}", I::Probe::HEAD, cut(l1, &format!("{}_", I::HEAD)))
     }
 
     /// The mesh, and the nodes of the banks.
@@ -100,10 +142,13 @@ impl HlrcFabricParams {
     pub fn validate(&self) -> Result<(), BlockError> {
         let same = self.l1.srsp == self.l2.srsp;
         let says = ("L1s and banks are of different widths", "widths of the L1s");
-        check(BLOCK_HLRC, same, ("l2", self.l2.module_name()), says)?;
+        check(I::FABRIC, same, ("l2", self.l2.module_name()), says)?;
+        let same = self.l2.registered == I::REGISTERED;
+        let says = ("L1s and banks are of different protocols", "banks of the L1s' protocol");
+        check(I::FABRIC, same, ("l2", self.l2.module_name()), says)?;
         match self.network {
-            Network::Flat { link } => within(BLOCK_HLRC, ("link", link), (1, 64)),
-            Network::Mesh { columns } => fits(BLOCK_HLRC, self.srsp(), columns),
+            Network::Flat { link } => within(I::FABRIC, ("link", link), (1, 64)),
+            Network::Mesh { columns } => fits(I::FABRIC, self.srsp(), columns),
         }
     }
 }
@@ -121,25 +166,26 @@ struct Flat {
 }
 
 impl Flat {
-    fn new(s: &Srsp, link: u32) -> Result<Flat, BlockError> {
+    fn new<I: System>(s: &Srsp, link: u32) -> Result<Flat, BlockError> {
+        let own = |what: &str| format!("{}_{what}_{}", I::Probe::HEAD, s.tag());
         let name = |what: &str| format!("hlrc_{what}_{}", s.tag());
         let bank = |addr: Bits| s.bank_of(s.line_of(addr));
         // A router or crossbar takes one cycle of its link itself.
         let further = link - 1;
-        let block = BLOCK_HLRC;
+        let block = I::FABRIC;
         Ok(Flat {
             req_router: built(crossbar::<Req>(&name("req_router"), 1, s.banks, s, |m| bank(m.atomic.addr)))?,
             wb_router: built(crossbar::<Wb>(&name("wb_router"), 1, s.banks, s, |m| bank(m.atomic.addr)))?,
             rsp_xbar: built(crossbar::<Rsp>(&name("rsp_xbar"), s.banks, s.cus, s, |m| m.dst))?,
-            probe_xbar: built(crossbar::<Probe>(&name("probe_xbar"), s.banks, s.cus, s, |m| m.req))?,
+            probe_xbar: built(crossbar::<I::Probe>(&own("probe_xbar"), s.banks, s.cus, s, ToL1::dst))?,
             req_link: Wait::new::<Req>(block, &name("req_link"), further, s)?,
             wb_link: Wait::new::<Wb>(block, &name("wb_link"), further, s)?,
             rsp_link: Wait::new::<Rsp>(block, &name("rsp_link"), further, s)?,
-            probe_link: Wait::new::<Probe>(block, &name("probe_link"), further, s)?,
+            probe_link: Wait::new::<I::Probe>(block, &own("probe_link"), further, s)?,
         })
     }
 
-    fn wire(&self, s: &Srsp, l1s: &[InstanceRef], banks: &[InstanceRef]) {
+    fn wire<P: ToL1>(&self, s: &Srsp, l1s: &[InstanceRef], banks: &[InstanceRef]) {
         let rsp_xbar = instance("rsp_xbar", &self.rsp_xbar);
         let probe_xbar = instance("probe_xbar", &self.probe_xbar);
         for (c, l1) in l1s.iter().enumerate() {
@@ -152,14 +198,14 @@ impl Flat {
                 connect::<Wb>(&wb, &format!("out{b}"), bank, &format!("wb{c}"), s);
             }
             connect::<Rsp>(&rsp_xbar, &format!("out{c}"), l1, "rsp", s);
-            connect::<Probe>(&probe_xbar, &format!("out{c}"), l1, "probe", s);
+            connect::<P>(&probe_xbar, &format!("out{c}"), l1, "probe", s);
         }
         for (b, bank) in banks.iter().enumerate() {
             let input = format!("in{b}");
             let rsp = format!("rsp_link{b}");
             self.rsp_link.join::<Rsp>(&rsp, (bank, "rsp"), (&rsp_xbar, &input), s);
             let probe = format!("probe_link{b}");
-            self.probe_link.join::<Probe>(&probe, (bank, "probe"), (&probe_xbar, &input), s);
+            self.probe_link.join::<P>(&probe, (bank, "probe"), (&probe_xbar, &input), s);
         }
     }
 }
@@ -168,20 +214,24 @@ impl Flat {
 ///
 /// # Errors
 /// A parameter that the GPU or one of its blocks refuses.
-pub fn hlrc_fabric(p: &HlrcFabricParams) -> Result<Arc<Module>, BlockError> {
+pub fn registering_fabric<I: System>(p: &RegisteringFabricParams<I>) -> Result<Arc<Module>, BlockError> {
     p.validate()?;
     let s = p.srsp();
-    let (l1, bank) = (hlrc_l1(&p.l1)?, hlrc_l2(&p.l2)?);
+    let (l1, bank) = (I::l1(&p.l1)?, hlrc_l2(&p.l2)?);
     let flat = match p.network {
-        Network::Flat { link } => Some(Flat::new(s, link)?),
+        Network::Flat { link } => Some(Flat::new::<I>(s, link)?),
         Network::Mesh { .. } => None,
     };
-    let meshes = p.grid().map(|(grid, nodes)| Meshes::new(s, grid, nodes, s.mshrs, true)).transpose()?;
+    let meshes =
+        p.grid().map(|(grid, nodes)| Meshes::new::<I::Probe>(s, grid, nodes, s.mshrs, true)).transpose()?;
     built(Module::build(&p.module_name(), ModuleKind::Fabric, || {
-        doc("A whole GPU with hLRC: L1s, L2 banks, the network; CUs and memory channels are outside.");
+        let parts = "L1s, L2 banks, the network; CUs and memory channels are outside";
+        doc(&format!("A whole GPU with {}: {parts}.", I::TITLE));
         param("cus", s.cus);
         param("banks", s.banks);
-        param("l2_write", p.l2.write.word());
+        if I::REGISTERED == Registered::Atomics {
+            param("l2_write", p.l2.write.word());
+        }
         match p.network {
             Network::Flat { link } => param("link", link),
             Network::Mesh { columns } => param("columns", columns),
@@ -192,10 +242,10 @@ pub fn hlrc_fabric(p: &HlrcFabricParams) -> Result<Arc<Module>, BlockError> {
         let (l1s, banks) = (many("l1_", &l1, s.cus), many("bank", &bank, s.banks));
         export(s, &l1s, &banks);
         if let Some(flat) = &flat {
-            flat.wire(s, &l1s, &banks);
+            flat.wire::<I::Probe>(s, &l1s, &banks);
         }
         if let Some(meshes) = &meshes {
-            meshes.wire(s, &l1s, &banks);
+            meshes.wire::<I::Probe>(s, &l1s, &banks);
         }
     }))
 }

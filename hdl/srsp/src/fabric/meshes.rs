@@ -48,6 +48,28 @@ pub(super) fn built(made: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>
     made.map_err(|errors| BlockError::Elab { block: BLOCK_HLRC.into(), errors })
 }
 
+/// What banks send to L1s besides answers.
+pub trait ToL1: Data<Shape = Srsp> {
+    /// How names of its modules begin.
+    const HEAD: &'static str;
+    /// The L1 that gets it.
+    fn dst(&self) -> Bits;
+}
+
+impl ToL1 for Probe {
+    const HEAD: &'static str = "hlrc";
+    fn dst(&self) -> Bits {
+        self.req
+    }
+}
+
+impl ToL1 for OwnerProbe {
+    const HEAD: &'static str = "denovo_b";
+    fn dst(&self) -> Bits {
+        self.req
+    }
+}
+
 /// Modules of the meshes.
 pub(super) struct Meshes {
     /// Nodes of the banks.
@@ -65,24 +87,25 @@ pub(super) struct Meshes {
 
 impl Meshes {
     /// Meshes of a GPU whose banks are at `nodes`; `places`: requests of an L1 that may wait at a bank, 1 or more;
-    /// `probes`: banks send some.
+    /// `probes`: banks send some, of type `P`.
     ///
     /// # Errors
     /// A part that cannot be built.
-    pub fn new(
+    pub fn new<P: ToL1>(
         s: &Srsp,
         grid: Grid,
         nodes: Vec<u32>,
         places: u32,
         probes: bool,
     ) -> Result<Meshes, BlockError> {
-        let name = |what: &str| format!("hlrc_{what}_{}x{}_{}", grid.columns, grid.rows, s.tag());
+        let tag = format!("{}x{}_{}", grid.columns, grid.rows, s.tag());
+        let name = |what: &str| format!("hlrc_{what}_{tag}");
         let cus: Vec<u32> = (0..s.cus).collect();
         let bank = |addr: Bits| grid.place(&nodes, s.bank_of(s.line_of(addr)));
         let cu = |c: Bits| grid.place(&cus, c);
         let number = if places == s.mshrs { String::new() } else { places.to_string() };
         let queue = fifo::<Req>(&name(&format!("req_queue{number}")), places, s);
-        let probe = || mesh::<Probe>(&name("probe_mesh"), grid, s, |m| cu(m.req));
+        let probe = || mesh::<P>(&format!("{}_probe_mesh_{tag}", P::HEAD), grid, s, |m| cu(m.dst()));
         Ok(Meshes {
             req: mesh::<Req>(&name("req_mesh"), grid, s, |m| bank(m.atomic.addr))?,
             wb: mesh::<Wb>(&name("wb_mesh"), grid, s, |m| bank(m.atomic.addr))?,
@@ -96,7 +119,7 @@ impl Meshes {
     }
 
     /// Wires L1s and banks; probes too, where banks send them.
-    pub fn wire(&self, s: &Srsp, l1s: &[InstanceRef], banks: &[InstanceRef]) {
+    pub fn wire<P: ToL1>(&self, s: &Srsp, l1s: &[InstanceRef], banks: &[InstanceRef]) {
         let [req, wb, rsp] = [("req", &self.req), ("wb", &self.wb), ("rsp", &self.rsp)]
             .map(|(name, module)| instance(&format!("{name}_mesh"), module));
         let probe = self.probe.as_ref().map(|module| instance("probe_mesh", module));
@@ -106,11 +129,11 @@ impl Meshes {
             connect::<Wb>(l1, "wb", &wb, &input, s);
             connect::<Rsp>(&rsp, &output, l1, "rsp", s);
             if let Some(probe) = &probe {
-                connect::<Probe>(probe, &output, l1, "probe", s);
+                connect::<P>(probe, &output, l1, "probe", s);
             }
             if !self.nodes.contains(&(c as u32)) {
                 silence::<Rsp>(&rsp, &input, s);
-                probe.iter().for_each(|probe| silence::<Probe>(probe, &input, s));
+                probe.iter().for_each(|probe| silence::<P>(probe, &input, s));
                 for mesh in [&req, &wb] {
                     mesh.drive_bits(&format!("{output}_ready"), lit(1, 1));
                 }
@@ -121,7 +144,7 @@ impl Meshes {
             let (input, output) = (format!("in{node}"), format!("out{node}"));
             connect::<Rsp>(bank, "rsp", &rsp, &input, s);
             if let Some(probe) = &probe {
-                connect::<Probe>(bank, "probe", probe, &input, s);
+                connect::<P>(bank, "probe", probe, &input, s);
             }
             let req_split = instance(&format!("req_split{b}"), &self.req_split);
             let wb_split = instance(&format!("wb_split{b}"), &self.wb_split);

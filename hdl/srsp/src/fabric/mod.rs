@@ -1,5 +1,5 @@
 //! A whole GPU with scoped synchronisation (srsp.md sections 1 and 10): L1s, the hub of their probes, L2 banks, links between them; CUs and memory channels are outside. [`hlrc`]: the
-//! same with hLRC.
+//! same with hLRC or DeNovo-B.
 //!
 //! ```text
 //!  cu0 -- l1_0 -- req, wb: link -- router -+-- bank0 -- mem0
@@ -30,7 +30,10 @@ pub mod hlrc;
 mod meshes;
 mod params;
 
-pub use hlrc::{HlrcFabricParams, Network, hlrc_fabric};
+pub use hlrc::{
+    DenovoFabricParams, HlrcFabricParams, Network, RegisteringFabricParams, System, registering_fabric,
+};
+pub use meshes::ToL1;
 pub use params::SrspFabricParams;
 
 use crate::l1::srsp_l1;
@@ -129,7 +132,7 @@ impl Parts {
         let s = p.srsp();
         let name = |what: &str| format!("srsp_{what}_{}", s.tag());
         let network = match p.grid() {
-            Some((grid, nodes)) => Between::Mesh(Meshes::new(s, grid, nodes, s.mshrs + 1, false)?),
+            Some((grid, nodes)) => Between::Mesh(Meshes::new::<Probe>(s, grid, nodes, s.mshrs + 1, false)?),
             None => Between::Flat(Flat::new(s, p.link)?),
         };
         Ok(Parts {
@@ -225,7 +228,7 @@ impl<'a> Placed<'a> {
     fn wire_requests(&self) {
         match (&self.parts.network, &self.routers) {
             (Between::Flat(flat), Some(routers)) => flat.wire(self.s, &self.l1s, &self.banks, routers),
-            (Between::Mesh(meshes), _) => meshes.wire(self.s, &self.l1s, &self.banks),
+            (Between::Mesh(meshes), _) => meshes.wire::<Probe>(self.s, &self.l1s, &self.banks),
             (Between::Flat(_), None) => {}
         }
     }

@@ -142,7 +142,7 @@ impl Capture {
             when(revoke.does(Give::Capture) & !revoke.captures & !late.get(), || {
                 late.set(true);
                 self.parked.set(true);
-                core.drain.flush_all(&core.drain.probe, &core.sfifo);
+                core.drain.flush_all(core.drain.probe(), &core.sfifo);
             });
         }
     }
@@ -156,7 +156,7 @@ impl Capture {
         self.revoked.set(revoked);
         self.flushed.set(false);
         when(!revoked, || self.wbt.set(core.wbt.reserve(line)));
-        let flush = || core.drain.flush_all(&core.drain.probe, &core.sfifo);
+        let flush = || core.drain.flush_all(core.drain.probe(), &core.sfifo);
         match &self.late {
             None => flush(),
             Some((late, done)) => when(revoked, || {
@@ -199,7 +199,7 @@ impl Capture {
 
     /// Declares what happens beside slots.
     pub fn finish(&self, core: &Core) {
-        let flushed = core.drain.probe.done.get();
+        let flushed = core.drain.probe().done.get();
         when(flushed & self.busy.get(), || self.flushed.set(true));
         let granted = core.filler.ends.get() & core.filler.note.get();
         when(granted | self.frees.get(), || self.parked.set(false));

@@ -62,7 +62,7 @@ use crate::write_combining::reply::Replies;
 use arrays::Arrays;
 use capture::Capture;
 use misses::Misses;
-pub use params::{HlrcInject, HlrcL1Params};
+pub use params::{Faults, HlrcInject, HlrcL1Params, RegisteringParams, infos};
 use sync_unit::SyncUnit;
 use turn::Turns;
 use wbt::Wbt;
@@ -97,7 +97,7 @@ impl Core {
             shape: shape.clone(),
             own: input::<Bits>("own", p.srsp.cu_bits()),
             arrays: Arrays::new(&shape),
-            misses: Misses::new(&shape),
+            misses: misses::declare(&shape),
             wbt: Wbt::new(&shape),
             sfifo: Sfifo::new("sfifo", p.sfifo, p.srsp.line_bits()),
             drain: Drain::new(shape.ptr_bits(), ["sync", "capture"]),
@@ -113,7 +113,7 @@ impl Core {
 
     /// Requests of the CU go on: no operation has closed the gate, and the I of every gain is done.
     fn gate_open(&self) -> Bool {
-        let gains = self.misses.gained.get().any() & bool_lit(self.p.inject != HlrcInject::OpenGate);
+        let gains = self.misses.some_gained() & bool_lit(self.p.inject != HlrcInject::OpenGate);
         !(self.gate.get() | gains)
     }
 
@@ -168,7 +168,7 @@ pub fn info() -> BlockInfo {
     BlockInfo {
         name: "hlrc-l1",
         about: "Write-combining L1 of one CU in which atomics register their lines (hLRC)",
-        params: params::infos,
+        params: params::infos::<HlrcInject>,
         build: |set| hlrc_l1(&HlrcL1Params::from_set(set)?),
     }
 }

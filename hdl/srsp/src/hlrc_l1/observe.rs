@@ -114,7 +114,7 @@ fn owned_lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
         plan.pushes & flushing & capture.revoked.get(),
         "a line becomes dirty while a loss flushes, which does not wait for it",
     );
-    let gains = core.misses.gained.get().any();
+    let gains = core.misses.some_gained();
     race(
         "revoke_in_gain",
         plan.own.revokes & gains,

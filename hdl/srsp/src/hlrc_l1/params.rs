@@ -24,9 +24,39 @@ pub enum HlrcInject {
     ReadPastWb,
 }
 
+/// The faults of an L1 that registers lines, one of which may be put in; by them its block is told from others.
+pub trait Faults: Copy + 'static {
+    /// The block, as listed.
+    const BLOCK: &'static str;
+    /// How names of its modules begin.
+    const HEAD: &'static str;
+    /// No fault.
+    const NONE: Self;
+    /// The words of all, for the list of parameters.
+    const LEGAL: &'static str;
+    /// All, with their words on the command line.
+    const ALL: &'static [(Self, &'static str)];
+    /// Its word.
+    fn word(self) -> &'static str;
+}
+
+impl Faults for HlrcInject {
+    const BLOCK: &'static str = "hlrc-l1";
+    const HEAD: &'static str = "hlrc_l1";
+    const NONE: HlrcInject = HlrcInject::None;
+    const LEGAL: &'static str = HlrcInject::LEGAL;
+    const ALL: &'static [(HlrcInject, &'static str)] = HlrcInject::WORDS;
+    fn word(self) -> &'static str {
+        self.word()
+    }
+}
+
 /// What fixes an L1 of hLRC (srsp.md sections 2 and 9).
+pub type HlrcL1Params = RegisteringParams<HlrcInject>;
+
+/// What fixes an L1 that registers lines, with faults `I`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct HlrcL1Params {
+pub struct RegisteringParams<I> {
     /// Widths of messages; MSHRs and WBT entries.
     pub srsp: Srsp,
     /// Capacity in bytes: 16 KB.
@@ -44,27 +74,28 @@ pub struct HlrcL1Params {
     /// Victims are lines that are not registered, while there are any: `OWNED_AWARE`.
     pub owned_aware: bool,
     /// Fault (simulation only).
-    pub inject: HlrcInject,
+    pub inject: I,
 }
 
-impl HlrcL1Params {
+impl<I: Faults> RegisteringParams<I> {
     /// The published L1: 16 KB in 16 ways, 4 cycles.
-    pub fn published(srsp: Srsp) -> HlrcL1Params {
+    pub fn published(srsp: Srsp) -> RegisteringParams<I> {
         let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::published(srsp);
-        let (owned_aware, inject) = (true, HlrcInject::None);
-        HlrcL1Params { srsp, size, ways, latency, sfifo, targets, sq, owned_aware, inject }
+        let (owned_aware, inject) = (true, I::NONE);
+        RegisteringParams { srsp, size, ways, latency, sfifo, targets, sq, owned_aware, inject }
     }
 
     /// Sizes and widths.
     pub fn shape(&self) -> Shape {
-        let HlrcL1Params { size, ways, latency, sfifo, targets, sq, .. } = *self;
+        let RegisteringParams { size, ways, latency, sfifo, targets, sq, .. } = *self;
         Shape { srsp: self.srsp.clone(), size, ways, latency, sfifo, targets, sq }
     }
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
         format!(
-            "hlrc_l1_{}_t{}_q{}_o{}_{}",
+            "{}_{}_t{}_q{}_o{}_{}",
+            I::HEAD,
             self.shape().tag(),
             self.targets,
             self.sq,
@@ -78,25 +109,25 @@ impl HlrcL1Params {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        self.shape().validate("hlrc-l1")
+        self.shape().validate(I::BLOCK)
     }
 
     /// Reads the parameters of the command line.
     ///
     /// # Errors
     /// A value that is no number, not known or illegal.
-    pub fn from_set(set: &ParamSet) -> Result<HlrcL1Params, BlockError> {
+    pub fn from_set(set: &ParamSet) -> Result<RegisteringParams<I>, BlockError> {
         let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::from_set(set)?;
         let owned_aware = set.within("owned_aware", 0, 1)? == 1;
-        let inject = value(HlrcInject::WORDS, set, "inject")?;
-        let params = HlrcL1Params { srsp, size, ways, latency, sfifo, targets, sq, owned_aware, inject };
+        let inject = value(I::ALL, set, "inject")?;
+        let params = RegisteringParams { srsp, size, ways, latency, sfifo, targets, sq, owned_aware, inject };
         params.validate()?;
         Ok(params)
     }
 }
 
-/// The parameters with their defaults.
-pub fn infos() -> Vec<ParamInfo> {
+/// The parameters of such a block, with their defaults.
+pub fn infos<I: Faults>() -> Vec<ParamInfo> {
     let mut list = cache_infos();
     list.push(info("sfifo", "16", "2..256", "entries of the sFIFO"));
     list.extend(queue_infos());
@@ -107,7 +138,7 @@ pub fn infos() -> Vec<ParamInfo> {
             "0 or 1",
             "1: victims are lines that are not registered, while there are any",
         ),
-        info("inject", "none", HlrcInject::LEGAL, "fault put in on purpose, for simulation"),
+        info("inject", "none", I::LEGAL, "fault put in on purpose, for simulation"),
     ]);
     list.extend(srsp_params());
     list

@@ -211,7 +211,7 @@ impl<'a> Slot<'a> {
         let framed = miss.asked.is(Asked::Rdu) | found.way.eq(miss.way);
         assert_always("hlrc_l1_fill_frame", !here | framed, text);
         row.leads_to(arrays.state_after(found, miss.way, found.state));
-        let during = core.misses.gained.get().any();
+        let during = core.misses.some_gained();
         let text = "a line is gained while the invalidation of another gain is at work: its atomics are done all the same";
         cover("srsp.race.hlrc_l1_gain_in_gain", does(Answer::Own) & during, text);
     }

@@ -13,7 +13,7 @@
 //! A slot carries one row out as a whole, or waits and changes nothing.
 
 pub use crate::write_combining::op::Access;
-use crate::write_combining::rows::{leaves, loads, stores};
+use crate::write_combining::rows::{hits, leaves, partial, stores};
 use weft_rtl::prelude::*;
 
 /// State of a line. Bit 0: every byte is valid; bit 1: some are dirty, or the line is owned; bit 2: a flash invalidation leaves it.
@@ -219,7 +219,8 @@ transitions! {
         "Ld.I.wait"    (Ld, I, Shut)         [Wait]            "That RDU is marked or full: wait outside.";
         "Ld.P.join"    (Ld, P, Yes)          [Join]            "Wait in the MSHR.";
         "Ld.P.wait"    (Ld, P, Shut)         [Wait]            "The MSHR is marked or full: wait outside.";
-        include loads;
+        include hits;
+        include partial;
         "Ld.PR"        (Ld, PR, _)           [Wait]            "Wait for the registration.";
         "Ld.O"         (Ld, O, No)           [Ask]             "Served by the L2: RDU, not installed.";
         "Ld.O.join"    (Ld, O, Yes)          [Join]            "Wait for the RDU under way.";

@@ -12,8 +12,13 @@ use crate::msg::{RspOp, Written};
 use weft_blocks::common::mshr::MshrMatch;
 use weft_rtl::prelude::*;
 
-/// The decoded tables of lines, frames and revocations.
-type Decodes = (Ruled<LineState, LineDoes>, Ruled<NoState, FrameDoes>, Ruled<LineState, RevokeDoes>);
+/// The decoded tables of lines, frames and revocations, in DeNovo-B also of reads at owners.
+struct Decodes {
+    lines: Ruled<LineState, LineDoes>,
+    frames: Ruled<NoState, FrameDoes>,
+    revokes: Ruled<LineState, RevokeDoes>,
+    reads: Option<Ruled<LineState, RevokeDoes>>,
+}
 
 /// The decision of stage 1, for observers.
 pub(super) struct Decision {
@@ -26,6 +31,7 @@ pub(super) struct Decision {
     pub lines: Ruled<LineState, LineDoes>,
     pub frames: Ruled<NoState, FrameDoes>,
     pub revokes: Ruled<LineState, RevokeDoes>,
+    pub reads: Option<Ruled<LineState, RevokeDoes>>,
     pub at_line: Bool,
     /// A registration waits for the senior, which wants the line.
     pub yields: Bool,
@@ -56,13 +62,34 @@ impl Decision {
     pub fn f(&self, action: FrameDoes) -> Bool {
         self.acts & self.frames.does(action)
     }
-    /// The revocation's row.
+    /// The row of the revocation, or of the read at the owner.
     pub fn r(&self, action: RevokeDoes) -> Bool {
-        self.acts & self.revokes.does(action)
+        let revokes = self.revokes.does(action);
+        self.acts & self.reads.as_ref().map_or(revokes, |reads| revokes | reads.does(action))
+    }
+    /// The operation is one that waits for other L1s: a registration, in DeNovo-B also a read.
+    fn contends(&self, p: &HlrcL2Params) -> Bool {
+        contends(p, &self.op)
+    }
+    /// The owner of the line is asked for it, or for its bytes.
+    pub fn asks(&self) -> Bool {
+        let revokes = self.l(LineDoes::Revoke);
+        if self.reads.is_some() { revokes | self.l(LineDoes::Ask) } else { revokes }
     }
     /// A line is no longer registered, or has another owner.
     pub fn ends(&self) -> Bool {
-        self.l(LineDoes::GiveBack) | self.r(RevokeDoes::Pass) | self.r(RevokeDoes::Expel)
+        let ends = self.l(LineDoes::GiveBack) | self.r(RevokeDoes::Pass) | self.r(RevokeDoes::Expel);
+        if self.reads.is_some() { ends | self.r(RevokeDoes::Serve) } else { ends }
+    }
+    /// Somebody gets the line for whom its owner has been asked: the one of the revocation, or of the read.
+    fn hands(&self) -> Bool {
+        let pass = self.r(RevokeDoes::Pass);
+        if self.reads.is_some() { pass | self.r(RevokeDoes::Serve) } else { pass }
+    }
+    /// The line is no longer registered, and stays.
+    fn frees(&self) -> Bool {
+        let back = self.l(LineDoes::GiveBack);
+        if self.reads.is_some() { back | self.r(RevokeDoes::Release) } else { back }
     }
     /// Bytes go to memory.
     pub fn writes(&self, p: &HlrcL2Params) -> Bool {
@@ -80,6 +107,12 @@ impl Decision {
 
 const READS: [Kind; 2] = [Kind::Rd, Kind::Rdu];
 
+/// The operation waits for other L1s if it must: a registration, in DeNovo-B also a read.
+fn contends(p: &HlrcL2Params, op: &Op) -> Bool {
+    let kinds: &[Kind] = if p.registers_writes() { &[Kind::Reg, Kind::Rd] } else { &[Kind::Reg] };
+    op.kind.is_any(kinds)
+}
+
 /// Decodes the line's, the frame's and the revocation's rows.
 fn decode(p: &HlrcL2Params, (op, at): (&Op, Bool), look: &Lookup, asked: &Found, claims: Claims) -> Decodes {
     let is = |kinds: &[Kind]| op.kind.is_any(kinds);
@@ -96,7 +129,8 @@ fn decode(p: &HlrcL2Params, (op, at): (&Op, Bool), look: &Lookup, asked: &Found,
         (is(&[Kind::Pop]), Event::Pop),
     ];
     let event = coded(&events, Event::Fill).named("s1_event");
-    let table = table::lines(p.write, p.fault == HlrcL2Fault::StaleFill);
+    let stale = matches!(p.fault, HlrcL2Fault::StaleFill | HlrcL2Fault::OldRead);
+    let table = table::lines(p.write, p.registered, stale);
     let lines = Ruled { at, decoded: table.decode(at, (look.state, event)) };
     let fetch = lines.does(LineDoes::Fetch);
     let at_frame = (fetch | lines.does(LineDoes::Take)).named("s1_at_frame");
@@ -113,7 +147,7 @@ fn decode(p: &HlrcL2Params, (op, at): (&Op, Bool), look: &Lookup, asked: &Found,
     let place = coded(&places, Place::R).named("s1_frame");
     let uses = [(fetch & registers, Use::Register), (fetch, Use::Fetch)];
     let usage = coded(&uses, Use::Take).named("s1_use");
-    let frames = table::frames(p.write, p.owned_aware);
+    let frames = table::frames(p.write, p.registered, p.owned_aware);
     let frames = Ruled { at: at_frame, decoded: frames.decode(at_frame, (place, usage)) };
     let row = &asked.row;
     let comes = [
@@ -124,8 +158,14 @@ fn decode(p: &HlrcL2Params, (op, at): (&Op, Bool), look: &Lookup, asked: &Found,
     let comes = coded(&comes, Comes::Never).named("s1_comes");
     let cause = coded(&[(row.asked, Cause::Asked)], Cause::Recall).named("s1_cause");
     let back = lines.does(LineDoes::Back);
-    let revokes = Ruled { at: back, decoded: table::revokes().decode(back, (cause, comes)) };
-    (lines, frames, revokes)
+    let revoked = asked.reads.map_or(back, |reads| back & !reads);
+    let revokes =
+        Ruled { at: revoked, decoded: table::revokes(p.registered).decode(revoked, (cause, comes)) };
+    let reads = asked.reads.map(|reads| {
+        let at = back & reads;
+        Ruled { at, decoded: table::reads().decode(at, (comes,)) }
+    });
+    Decodes { lines, frames, revokes, reads }
 }
 
 /// Builds stage 1.
@@ -136,10 +176,12 @@ pub(super) fn connect(with: &Parts) -> Decision {
     let look = arrays::look(p, &select.rows, with.bank.tag_of(op.about.line), registers);
     let (found, asked) = (memory.find(op.about.line), revokes.find(op.about.line));
     let claims = ingress.claims(op.src, op.about.line);
-    let yields = (valid & registers & op.from_head & claims.line).named("s1_yields");
+    let contends = if p.registers_writes() { contends(p, &op) } else { registers };
+    let yields = (valid & contends & op.from_head & claims.line).named("s1_yields");
     let of_line = !op.kind.is_any(&[Kind::Ack, Kind::Direct]);
     let at_line = (valid & of_line & !yields).named("s1_at_line");
-    let (lines, frames, rows) = about(op.about.line, || decode(p, (&op, at_line), &look, &asked, claims));
+    let Decodes { lines, frames, revokes: rows, reads } =
+        about(op.about.line, || decode(p, (&op, at_line), &look, &asked, claims));
     let low = bool_lit(false);
     let mut d = Decision {
         dirty: look.mask | op.written.mask,
@@ -152,6 +194,7 @@ pub(super) fn connect(with: &Parts) -> Decision {
         lines,
         frames,
         revokes: rows,
+        reads,
         at_line,
         yields,
         waits: Waits { short: Short::of_nothing(), entry: low, turn: low },
@@ -172,14 +215,16 @@ fn outcome(with: &Parts, d: &mut Decision, valid: Bool) {
     let no_entry = revokes.full() | d.claims.entry;
     let wants_recall = d.f(FrameDoes::Recall) & !d.recalling;
     // A frame that is taken, and a line that comes to be in D, gets dirty bytes at once.
-    let pushes = d.l(LineDoes::Push) | d.f(FrameDoes::Occupy) | (d.l(LineDoes::GiveBack) & d.dirty.any());
+    let pushes = d.l(LineDoes::Push) | d.f(FrameDoes::Occupy) | (d.frees() & d.dirty.any());
     let no_write = d.writes(p) & !memory.write_free().0;
     let no_mshr = d.f(FrameDoes::Reserve) & memory.lines.mshrs.full();
     let no_direct = d.f(FrameDoes::Direct) & !memory.other_free().0;
-    let second = registers & memory.registers(d.found.index);
+    // In DeNovo-B a read behind a registration would have to ask the new owner when the line comes.
+    let later = if p.registers_writes() { d.contends(p) } else { registers };
+    let second = later & memory.registers(d.found.index);
     let join = d.l(LineDoes::Join) & (!d.found.room | second);
     let stays = d.l(LineDoes::Queue) | d.f(FrameDoes::Stay);
-    let entry = (d.l(LineDoes::Revoke) | (wants_recall & registers)) & no_entry;
+    let entry = (d.asks() | (wants_recall & registers)) & no_entry;
     let turn = (stays | (join & registers)) & !entry;
     let line = d.l(LineDoes::Wait) | (join & !registers);
     let off = entry | turn | line;
@@ -233,7 +278,7 @@ impl Act<'_> {
         let (ingress, d) = (self.with.ingress, self.d);
         let senior = &ingress.senior;
         let mine = senior.is(d.op.src);
-        when(valid & d.is(&[Kind::Reg]) & d.op.from_head & mine, || {
+        when(valid & d.contends(self.with.p) & d.op.from_head & mine, || {
             senior.notes.frame.set(d.frames.does(FrameDoes::Stay));
             when(d.takes, || ingress.retire());
         });
@@ -255,21 +300,17 @@ impl Act<'_> {
         when(merges & now(LineState::V), || next.state.set(LineState::D));
         let (fills, cleans) = (d.l(LineDoes::Fill), d.l(LineDoes::Clean));
         next.moves(look, d.op.written.mask, &Moves { occupies, reserves, fills, cleans });
-        next.complete(d.l(LineDoes::GiveBack), || d.dirty.any());
-        when(d.l(LineDoes::Revoke), || next.state.set(LineState::RV));
+        self.served(&next);
+        next.complete(d.frees(), || d.dirty.any());
+        when(d.asks(), || next.state.set(LineState::RV));
         when(d.l(LineDoes::Grant) | d.r(RevokeDoes::Pass), || {
             owner.set(mux(d.r(RevokeDoes::Pass), d.asked.row.src, d.op.src));
             next.state.set(LineState::R);
         });
         when(d.l(LineDoes::Drop) | d.r(RevokeDoes::Expel), || next.state.set(LineState::I));
         let leaves = d.l(LineDoes::Clean) | d.l(LineDoes::Drop) | d.ends();
-        let changes = merges
-            | occupies
-            | reserves
-            | d.l(LineDoes::Fill)
-            | leaves
-            | d.l(LineDoes::Revoke)
-            | d.l(LineDoes::Grant);
+        let changes =
+            merges | occupies | reserves | d.l(LineDoes::Fill) | leaves | d.asks() | d.l(LineDoes::Grant);
         when(changes, || {
             let tag = Tag { tag: with.bank.tag_of(d.op.about.line), state: next.state.get() };
             arrays.put(set, look.way, tag, next.mask.get(), owner.get());
@@ -281,9 +322,18 @@ impl Act<'_> {
         let after = arrays.state_after(set, look, with.bank.tag_of(d.op.about.line));
         d.lines.decoded.leads_to_when(d.acts, after);
         d.revokes.decoded.leads_to_when(d.acts, after);
-        let uses =
-            merges | occupies | reserves | d.l(LineDoes::Read) | d.l(LineDoes::Grant) | d.r(RevokeDoes::Pass);
+        if let Some(reads) = &d.reads {
+            reads.decoded.leads_to_when(d.acts, after);
+        }
+        let uses = merges | occupies | reserves | d.l(LineDoes::Read) | d.l(LineDoes::Grant) | d.hands();
         when(uses, || arrays.touch(set, look));
+    }
+
+    /// DeNovo-B: a line that was read at its owner is his still, unless it is given back.
+    fn served(&self, next: &Next<LineState>) {
+        if self.d.reads.is_some() {
+            when(self.d.r(RevokeDoes::Serve), || next.state.set(LineState::R));
+        }
     }
 
     /// Line that leaves the way chosen.
@@ -295,13 +345,14 @@ impl Act<'_> {
     fn revocations(&self) {
         let (Parts { p, revokes, .. }, d) = (self.with, self.d);
         let (op, row, low) = (&d.op, d.asked.row, bool_lit(false));
-        let asked = d.l(LineDoes::Revoke);
+        let asked = d.asks();
         when(asked | d.recalls, || {
             let line = mux(asked, op.about.line, self.leaver());
             let zero = lit(0, p.srsp.wbt_bits());
             let Op { src, mshr, .. } = *op;
             let entry = Revocation { line, asked, src, mshr, owes: low, wbt: zero, acked: low };
-            revokes.open(&entry, d.look.kept);
+            let reads = if p.registers_writes() { d.l(LineDoes::Ask) } else { low };
+            revokes.open(&entry, d.look.kept, reads);
         });
         let early = bool_lit(p.fault == HlrcL2Fault::EarlyUnregAck);
         when(d.l(LineDoes::Note), || {
@@ -311,7 +362,7 @@ impl Act<'_> {
         when(d.r(RevokeDoes::Answer) & !d.r(RevokeDoes::Expel), || {
             revokes.change(d.asked.index, &Revocation { owes: low, acked: bool_lit(true), ..row });
         });
-        when(d.r(RevokeDoes::Pass) | d.r(RevokeDoes::Expel), || revokes.close(d.asked.entries));
+        when(d.hands() | d.r(RevokeDoes::Expel), || revokes.close(d.asked.entries));
     }
 
     /// MSHRs, writes and reads around the bank.
@@ -376,11 +427,17 @@ impl Act<'_> {
         let put = mux(d.l(LineDoes::Fill), enum_lit(Put::Fill), enum_lit(Put::Nothing));
         let put = mux(comes, enum_lit(Put::Merge), put);
         let answer = answered(&self.answers(valid));
-        let pass = d.r(RevokeDoes::Pass);
+        let pass = d.hands();
         let hit = d.l(LineDoes::Read) | d.l(LineDoes::Grant);
         let direct = d.is(&[Kind::Direct]);
         let shows = mux(direct, enum_lit(Shows::Memory), enum_lit(Shows::Nothing));
-        let line = if p.fault == HlrcL2Fault::GrantBeforeFlush { d.l(LineDoes::Revoke) } else { pass } | hit;
+        let line = match p.fault {
+            HlrcL2Fault::GrantBeforeFlush if d.reads.is_some() => {
+                d.l(LineDoes::Revoke) | d.r(RevokeDoes::Serve)
+            }
+            HlrcL2Fault::GrantBeforeFlush => d.l(LineDoes::Revoke),
+            _ => pass,
+        } | hit;
         let (order, sends, out_mask) = self.order();
         let shows = mux(line, enum_lit(Shows::Line), shows);
         let reply = Reply {
@@ -397,6 +454,12 @@ impl Act<'_> {
         }
     }
 
+    /// A reader gets the line.
+    fn reads(&self) -> Bool {
+        let read = self.d.l(LineDoes::Read);
+        if self.d.reads.is_some() { read | self.d.r(RevokeDoes::Serve) } else { read }
+    }
+
     /// Answers and when they are sent.
     fn answers(&self, valid: Bool) -> [(Bool, RspOp); 4] {
         let (p, d) = (self.with.p, self.d);
@@ -410,9 +473,10 @@ impl Act<'_> {
         };
         let around = early(HlrcL2Fault::EarlyWbAck, d.f(FrameDoes::Around) | d.l(LineDoes::Through));
         let noted = early(HlrcL2Fault::EarlyUnregAck, d.l(LineDoes::Note));
+        // A READ_ACK is not acknowledged: its row does not merge, but that of the read.
         let merged = d.f(FrameDoes::Occupy) | (d.l(LineDoes::Merge) & is(Kind::Wb));
         [
-            (d.l(LineDoes::Read) | is(Kind::Direct), RspOp::Fill),
+            (self.reads() | is(Kind::Direct), RspOp::Fill),
             (d.l(LineDoes::Grant) | flushed, RspOp::RegData),
             (merged | around | is(Kind::Ack), RspOp::WbAck),
             (d.l(LineDoes::GiveBack) | d.r(RevokeDoes::Answer) | noted, RspOp::UnregAck),

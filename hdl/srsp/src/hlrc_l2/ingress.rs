@@ -10,13 +10,15 @@
 //! | `entry` | an entry for a revocation is free | REG |
 //! | `turn` | some line has come from memory, or back from its owner, or the senior was served | REG |
 //!
+//! In DeNovo-B an RD waits for owners as a REG does, and what is said of REGs is said of RDs too.
+//!
 //! The first three end when memory answers, whatever L1s do: nothing of network 1 waits for another L1, nor for a REG.
 //!
 //! Round robin alone starves a REG: between two tries of it others may register its line again and again. So one that waits is the *senior*, chosen in turn among those who wait. While
 //! there is one, other REGs of its line wait, what entry of a revocation it waits for is left to it, and if it waits for a frame nobody else takes one of its
 //! set.
 
-use super::params::{HlrcL2Fault, HlrcL2Params};
+use super::params::{HlrcL2Fault, HlrcL2Params, Registered};
 use super::types::{HeldReq, HeldWb, Kind, Named, Op, Target};
 use crate::bank::{self, Asker, Queues, Short, Shortages, note, unless};
 use crate::heads::{Flags, Slot};
@@ -68,6 +70,7 @@ pub(super) struct Requests {
     entry: Flags,
     turn: Flags,
     fault: HlrcL2Fault,
+    registered: Registered,
 }
 
 /// What is kept of a request; the rest is for other systems.
@@ -81,12 +84,19 @@ fn kept_req(p: &HlrcL2Params, m: &Req) -> HeldReq {
 }
 
 fn kept_wb(p: &HlrcL2Params, m: &Wb) -> HeldWb {
-    unused_input(&m.keep);
+    if !p.registers_writes() {
+        unused_input(&m.keep);
+    }
     unused_input(&m.atomic.op);
     unused_input(&m.atomic.wide);
     unused_input(&m.atomic.opnd);
     unused_input(&m.atomic.cmp);
     let Wb { op, src, has, written, .. } = *m;
+    let op = match p.registered {
+        Registered::Atomics => op,
+        // A READ_ACK is held as what it is to the bank: bytes of somebody who keeps the line.
+        Registered::Writes => mux(op.is(WbOp::RevokeAck) & m.keep, enum_lit(WbOp::Wb), op),
+    };
     HeldWb { op, src, line: p.srsp.line_of(m.atomic.addr), has, written }
 }
 
@@ -107,7 +117,7 @@ impl Ingress {
                 frame: reg::<Bool>("senior_frame", ()),
             }),
             order: RoundRobin::new("head_order", bank.heads()),
-            own: Requests { entry, turn, fault: p.fault },
+            own: Requests { entry, turn, fault: p.fault, registered: p.registered },
             bank,
         }
     }
@@ -135,7 +145,10 @@ impl Ingress {
         let HeldWb { src, line, has, written, .. } = *m;
         let kind = mux(m.op.is(WbOp::Unreg), enum_lit(Kind::Unreg), enum_lit(Kind::Wb));
         let kind = mux(m.op.is(WbOp::RevokeAck), enum_lit(Kind::RevokeAck), kind);
-        let lost = m.op.is(WbOp::RevokeAck) & !has;
+        let lost = match self.own.registered {
+            Registered::Atomics => m.op.is(WbOp::RevokeAck) & !has,
+            Registered::Writes => m.op.is_any(&[WbOp::RevokeAck, WbOp::Wb]) & !has,
+        };
         let lost = match self.own.fault {
             HlrcL2Fault::LostUnreg => lost | m.op.is(WbOp::Unreg),
             _ => lost,
@@ -214,7 +227,7 @@ impl Ingress {
         [&self.own.entry, &self.own.turn].into_iter().for_each(Flags::connect);
     }
 
-    /// L1s whose REG waits for another L1.
+    /// L1s whose REG, in DeNovo-B also RD, waits for another L1.
     pub fn waiting(&self) -> Bits {
         self.own.turn.get() | self.own.entry.get()
     }
@@ -222,12 +235,21 @@ impl Ingress {
     /// Checks that each message is its sender's own, and one of this system.
     pub fn observe(&self) {
         self.queues.observe((|m: &HeldReq| m.src, |m: &HeldWb| m.src));
+        let (reqs, asks): (&[ReqOp], _) = match self.own.registered {
+            Registered::Atomics => (
+                &[ReqOp::Rd, ReqOp::Rdu, ReqOp::Reg],
+                "a request is RD, RDU or REG: scopes, locks and the token are of other systems",
+            ),
+            Registered::Writes => (&[ReqOp::Rd, ReqOp::Reg], "a request is RD or REG"),
+        };
+        let text = match self.own.registered {
+            Registered::Atomics => "network 1 carries WB, UNREG and REVOKE_ACK",
+            Registered::Writes => "network 1 carries UNREG, REVOKE_ACK and READ_ACK",
+        };
         for (c, (req, wb)) in self.queues.reqs.iter().zip(&self.queues.wbs).enumerate() {
-            let known = req.msg.get().op.is_any(&[ReqOp::Rd, ReqOp::Rdu, ReqOp::Reg]);
-            let text = "a request is RD, RDU or REG: scopes, locks and the token are of other systems";
-            assert_always(&format!("req{c}_known"), !req.valid.get() | known, text);
+            let known = req.msg.get().op.is_any(reqs);
+            assert_always(&format!("req{c}_known"), !req.valid.get() | known, asks);
             let known = wb.msg.get().op.is_any(&[WbOp::Wb, WbOp::Unreg, WbOp::RevokeAck]);
-            let text = "network 1 carries WB, UNREG and REVOKE_ACK";
             assert_always(&format!("wb{c}_known"), !wb.valid.get() | known, text);
         }
     }

@@ -34,9 +34,17 @@
 //! - One REG at a time among those that wait is served first (`ingress.rs`), so that none starves.
 //! - An RD without a frame is served from memory also where nobody has registered anything.
 //!
+//! # DeNovo-B
+//!
+//! With [`Registered::Writes`] the bank is block `denovo-b-l2` (denovo-b.md): no L1 writes through, and a read of a registered line asks its owner by a READ, who stays the owner. The
+//! table of revocations has an entry for it, marked as a read, and the line is RV until the owner has answered; so a READ and a REVOKE of one line are never under way together. Reads
+//! wait for owners then, as registrations do, and take their turn among them.
+//!
 //! # Picture
 //!
 #![doc = include_str!("../../pictures/hlrc-l2.svg")]
+//!
+#![doc = include_str!("../../pictures/denovo-b-l2.svg")]
 
 mod arrays;
 mod data;
@@ -50,7 +58,7 @@ mod select;
 pub mod table;
 mod types;
 
-pub use params::{HlrcL2Fault, HlrcL2Params, L2Write};
+pub use params::{HlrcL2Fault, HlrcL2Params, L2Write, Registered};
 
 use crate::heads::Flags;
 use crate::sfifo::Sfifo;
@@ -65,7 +73,17 @@ pub fn info() -> BlockInfo {
         name: "hlrc-l2",
         about: "Bank of the L2 of a GPU with hLRC: owners of registered lines, revocations",
         params: params::infos,
-        build: |set| hlrc_l2(&HlrcL2Params::from_set(set)?),
+        build: |set| hlrc_l2(&HlrcL2Params::from_set(set, Registered::Atomics)?),
+    }
+}
+
+/// The bank of DeNovo-B as listed.
+pub fn info_of_writes() -> BlockInfo {
+    BlockInfo {
+        name: "denovo-b-l2",
+        about: "Bank of the L2 of a GPU with DeNovo-B: owners of written lines, revocations, reads of owned lines",
+        params: params::infos_of_writes,
+        build: |set| hlrc_l2(&HlrcL2Params::from_set(set, Registered::Writes)?),
     }
 }
 
@@ -78,14 +96,19 @@ pub fn info() -> BlockInfo {
 pub fn hlrc_l2(p: &HlrcL2Params) -> Result<Arc<Module>, BlockError> {
     p.validate()?;
     Module::build(&p.module_name(), ModuleKind::Block, || {
-        doc("Bank of the L2 of a GPU with hLRC (srsp.md section 9).");
+        match p.registered {
+            Registered::Atomics => doc("Bank of the L2 of a GPU with hLRC (srsp.md section 9)."),
+            Registered::Writes => doc("Bank of the L2 of a GPU with DeNovo-B (denovo-b.md)."),
+        }
         p.bank().show(Some(("revokes", p.revokes)));
-        param("l2_write", p.write.word());
+        if !p.registers_writes() {
+            param("l2_write", p.write.word());
+        }
         param("owned_aware", u32::from(p.owned_aware));
         param("inject", p.fault.word());
         describe(p);
     })
-    .map_err(|errors| BlockError::Elab { block: "hlrc-l2".into(), errors })
+    .map_err(|errors| BlockError::Elab { block: p.block().into(), errors })
 }
 
 fn describe(p: &HlrcL2Params) {
@@ -111,7 +134,7 @@ fn describe(p: &HlrcL2Params) {
     let choice = select::connect(&parts);
     let d = decide::connect(&parts);
     data::connect(&outs, memory.lines.line());
-    table::machine(p.write).check(table::absent(p.write));
+    table::machine(p.write, p.registered).check(table::absent(p.write));
     observe::connect(&observe::Seen { parts: &parts, choice: &choice, d: &d });
     ingress.connect();
     memory.connect(Flags::connect);

@@ -55,7 +55,7 @@ fn is_sound(look: &Lookup) -> Bool {
 }
 
 fn lines(seen: &Seen) {
-    let (Parts { memory, select, .. }, d) = (seen.parts, seen.d);
+    let (Parts { p, memory, select, .. }, d) = (seen.parts, seen.d);
     observe_line(
         select,
         &memory.fills,
@@ -66,7 +66,7 @@ fn lines(seen: &Seen) {
             looks: d.at_line,
             comes: seen.valid() & d.op.from_head,
             fill: seen.is(Kind::Fill),
-            wb: seen.is(Kind::Wb),
+            wb: if p.registers_writes() { bool_lit(false) } else { seen.is(Kind::Wb) },
             takes: d.takes,
         },
     );
@@ -86,7 +86,9 @@ fn owners(seen: &Seen) {
     let mine = d.look.kept.eq(d.op.src);
     let text = "an L1 does not register a line that it has";
     assert_always("l2_owner_has_it", !(d.at_line & d.lines.does(LineDoes::Revoke) & mine), text);
-    let backs = d.at_line & (seen.is(Kind::Unreg) | seen.is(Kind::RevokeAck));
+    let acks = seen.parts.p.answers().iter().fold(seen.is(Kind::Unreg), |any, kind| any | seen.is(*kind));
+    let backs = d.at_line & acks;
+    reads_at_owners(seen, mine);
     assert_always("l2_owner_gives_back", !backs | mine, "a line is given back by its owner");
     let again = d.lines.does(LineDoes::Note) & (d.asked.row.owes | d.asked.row.acked);
     assert_always("l2_one_unreg", !again, "an owner gives a line back once");
@@ -99,11 +101,21 @@ fn owners(seen: &Seen) {
     assert_always("l2_wb_waits_for_memory", !(seen.valid() & d.op.wb & waits), text);
 }
 
-fn race(name: &str, cond: Bool, text: &str) {
-    cover(&format!("srsp.race.hlrc_l2_{name}"), cond, text);
+/// DeNovo-B: reads at owners and their answers belong together.
+fn reads_at_owners(seen: &Seen, mine: Bool) {
+    let d = seen.d;
+    let Some(reads) = d.asked.reads else { return };
+    let text = "an L1 does not read a line that it has registered";
+    assert_always("l2_owner_reads", !(d.at_line & d.lines.does(LineDoes::Ask) & mine), text);
+    let read = d.at_line & (seen.is(Kind::Wb) & !reads);
+    let revoked = d.at_line & (seen.is(Kind::RevokeAck) & reads);
+    let text = "READ_ACK answers a READ, REVOKE_ACK a REVOKE";
+    assert_always("l2_answer_of_its_kind", !(read | revoked), text);
 }
 
 fn line_races(seen: &Seen) {
+    let head = seen.parts.p.head();
+    let race = |name: &str, cond, text: &str| race(head, name, cond, text);
     let (Parts { p, .. }, d) = (seen.parts, seen.d);
     let wb = seen.is(Kind::Wb);
     race("dead_entry", d.l(LineDoes::Pop) & !d.l(LineDoes::Clean), "an entry of the sFIFO is dead");
@@ -128,7 +140,7 @@ fn line_races(seen: &Seen) {
         let holds = d.at_line & d.lines.does(LineDoes::Hold);
         race("head_coming", holds, "the head of the sFIFO is on its way from memory: it waits");
         race("write_around", d.f(FrameDoes::Around), "a write-back finds no frame");
-    } else {
+    } else if !p.registers_writes() {
         let text = "a write waits for a line on its way from memory, to drop it";
         race("wb_waits_for_line", d.waits.short.line & wb, text);
         let joins = d.l(LineDoes::Through) & seen.in_state(LineState::D);
@@ -136,8 +148,14 @@ fn line_races(seen: &Seen) {
     }
 }
 
+fn race(head: &str, name: &str, cond: Bool, text: &str) {
+    cover(&format!("srsp.race.{head}_{name}"), cond, text);
+}
+
 fn registration_races(seen: &Seen) {
     let d = seen.d;
+    let (head, writes) = (seen.parts.p.head(), seen.parts.p.registers_writes());
+    let race = |name: &str, cond, text: &str| race(head, name, cond, text);
     let (reg, wb) = (seen.is(Kind::Reg), seen.is(Kind::Wb));
     let queue = d.at_line & d.lines.does(LineDoes::Queue);
     let mine = d.look.kept.eq(d.op.src);
@@ -157,20 +175,43 @@ fn registration_races(seen: &Seen) {
         "it answers so, and the requester is next",
     );
     race("unreg_then_recall", d.r(RevokeDoes::Answer) & d.r(RevokeDoes::Expel), "it answers a recall so");
-    race(
-        "wb_in_revoke",
-        d.l(LineDoes::Merge) & wb & seen.in_state(LineState::RV),
-        "a write-back of a revoked line",
-    );
-    race("read_in_revoke", d.l(LineDoes::Read) & seen.in_state(LineState::RV), "a read of a revoked line");
+    if writes {
+        read_races(seen, queue);
+    } else {
+        let merges = d.l(LineDoes::Merge) & wb & seen.in_state(LineState::RV);
+        race("wb_in_revoke", merges, "a write-back of a revoked line");
+        let reads = d.l(LineDoes::Read) & seen.in_state(LineState::RV);
+        race("read_in_revoke", reads, "a read of a revoked line");
+    }
     let dirty = d.l(LineDoes::Grant) & seen.in_state(LineState::D);
     race("grants_dirty", dirty, "a line with dirty bytes is registered");
     race("yields", d.yields, "a registration waits for one that has waited longer");
     race("no_entry", d.waits.entry, "a registration waits for an entry of a revocation");
 }
 
+/// DeNovo-B: reads of registered lines.
+fn read_races(seen: &Seen, queue: Bool) {
+    let (d, head) = (seen.d, seen.parts.p.head());
+    let race = |name: &str, cond, text: &str| race(head, name, cond, text);
+    let rd = seen.is(Kind::Rd);
+    let asks_read = d.asked.reads.unwrap_or_else(|| bool_lit(false));
+    race("read_waits_for_read", queue & rd & asks_read, "a read waits while another one asks the owner");
+    race("read_waits_for_revoke", queue & rd & !asks_read, "a read waits while the line is revoked");
+    let reg = queue & seen.is(Kind::Reg) & asks_read;
+    race("reg_waits_for_read", reg, "a registration waits while a read asks the owner");
+    let mine = d.look.kept.eq(d.op.src);
+    race("read_overtakes_ack", queue & rd & mine, "an L1 reads a line again whose REVOKE_ACK is on its way");
+    let crosses = d.l(LineDoes::Note) & asks_read;
+    race("unreg_crosses_read", crosses, "the owner has given the line back when the READ comes");
+    let freed = d.r(RevokeDoes::Release);
+    race("read_frees", freed, "the reader gets a line that its owner has given back");
+    let clean = d.r(RevokeDoes::Bring) & asks_read & d.op.written.mask.none();
+    race("read_brings_nothing", clean, "an owner is read again that has written nothing since");
+}
+
 fn frame_races(seen: &Seen) {
     let (Parts { p, .. }, d) = (seen.parts, seen.d);
+    let race = |name: &str, cond, text: &str| race(p.head(), name, cond, text);
     race("recall", d.recalls & seen.is(Kind::Reg), "a registration finds all ways registered");
     let waits = d.frames.does(FrameDoes::Stay) & d.recalling;
     race("recall_waits", waits, "a registration waits for a recall in its set");
@@ -191,8 +232,11 @@ fn accesses(seen: &Seen) {
     let stage = &seen.parts.outs;
     let answers = |op| stage.valid.get() & stage.step.get().work.reply.is(op);
     count("l2_rd", seen.served(Kind::Rd), "reads of lines");
-    count("l2_rdu", seen.served(Kind::Rdu), "reads of bytes beside atomics");
-    count("l2_wb", seen.served(Kind::Wb), "write-backs");
+    let writes = seen.parts.p.registers_writes();
+    if !writes {
+        count("l2_rdu", seen.served(Kind::Rdu), "reads of bytes beside atomics");
+        count("l2_wb", seen.served(Kind::Wb), "write-backs");
+    }
     count("l2_reg", seen.served(Kind::Reg), "registrations");
     count("l2_unreg", seen.served(Kind::Unreg), "lines given back by their owners");
     let acks = seen.served(Kind::RevokeAck);
@@ -200,7 +244,15 @@ fn accesses(seen: &Seen) {
     count("l2_empty_revoke_acks", acks & !d.op.about.has, "answers to REVOKEs that an UNREG has crossed");
     let hits = d.op.from_head & (d.l(LineDoes::Read) | d.l(LineDoes::Grant));
     count("l2_hits", hits, "reads and registrations that found their line");
-    count("l2_write_hits", d.l(LineDoes::Merge) & seen.is(Kind::Wb), "write-backs that found their line");
+    if writes {
+        let reads = seen.served(Kind::Wb);
+        count("l2_read_acks", reads & d.op.about.has, "owners' bytes for a reader");
+        count("l2_empty_read_acks", reads & !d.op.about.has, "answers to READs that an UNREG has crossed");
+        count("l2_reads", d.l(LineDoes::Ask), "READs: reads of lines at their owners");
+    } else {
+        let text = "write-backs that found their line";
+        count("l2_write_hits", d.l(LineDoes::Merge) & seen.is(Kind::Wb), text);
+    }
     count("l2_answers", answers(RspOp::Fill), "lines sent to L1s");
     count("l2_reg_data", answers(RspOp::RegData), "lines sent to their new owners");
 }
@@ -213,9 +265,11 @@ fn events(seen: &Seen) {
     let text = "cycles of L1s whose registration waits for another L1 or a frame, summed";
     count_amount("l2_reg_wait", waiting.any(), waiting.popcount(), text);
     count("l2_evictions", d.f(FrameDoes::Evict), "dirty lines replaced");
-    count("l2_around", d.f(FrameDoes::Around), "write-backs that went around for want of a frame");
-    count("l2_through", d.l(LineDoes::Through), "write-backs that went to memory");
-    count("l2_drops", d.l(LineDoes::Through) & d.l(LineDoes::Drop), "copies dropped by them");
+    if !seen.parts.p.registers_writes() {
+        count("l2_around", d.f(FrameDoes::Around), "write-backs that went around for want of a frame");
+        count("l2_through", d.l(LineDoes::Through), "write-backs that went to memory");
+        count("l2_drops", d.l(LineDoes::Through) & d.l(LineDoes::Drop), "copies dropped by them");
+    }
     count("l2_read_around", d.f(FrameDoes::Direct), "reads that went around for want of a frame");
     count("l2_pops_overflow", d.l(LineDoes::Pop), "sFIFO entries popped for room");
     count("l2_entered", seen.choice.message, "messages that entered the pipeline");

@@ -6,8 +6,12 @@
 //! `_in` marks an access to a line in W all of whose bytes have been written.
 //!
 #![doc = include_str!("../../docs/hlrc-l2.md")]
+//!
+//! # DeNovo-B
+//!
+#![doc = include_str!("../../docs/denovo-b-l2.md")]
 
-use super::params::L2Write;
+use super::params::{L2Write, Registered};
 pub use super::types::LineState;
 use weft_rtl::prelude::*;
 
@@ -27,7 +31,7 @@ pub enum Event {
     /// The same, of a line all of whose bytes have been written.
     #[hw(label = "REG_in")]
     RegIn,
-    /// WB.
+    /// WB; in DeNovo-B READ_ACK.
     #[hw(label = "WB")]
     Wb,
     /// UNREG.
@@ -67,6 +71,8 @@ pub enum LineDoes {
     Grant,
     /// Its owner is asked to give it back.
     Revoke,
+    /// Its owner is asked for its bytes.
+    Ask,
     /// The bytes are merged into the line.
     Merge,
     /// A clean line becomes dirty: it goes into the sFIFO.
@@ -88,9 +94,10 @@ pub enum LineDoes {
 }
 
 transitions! {
-    /// What becomes of a line; `stale`: with the fault that a write to memory does not wait for the line that is on its way from there.
-    pub fn lines(write: L2Write, stale: bool) {
-        name "l2_lines", rows "srsp.hlrc_l2.";
+    /// What becomes of a line. `stale`: with the fault that old bytes are read: a write to memory does not wait for the line that is on its way from there, or the owner of a line
+    /// that is read is not asked.
+    pub fn lines(write: L2Write, registered: Registered, stale: bool) {
+        name "l2_lines", rows prefix(registered);
         on "state": LineState, "event": Event;
         next LineState;
         does LineDoes;
@@ -109,18 +116,35 @@ transitions! {
         (D, Rd)                 [Read]            "hit";
         (D, Reg) -> R           [Grant]           "REG_DATA: R; its bytes stay dirty, its sFIFO entry is dead";
         (D, Pop) -> V           [Pop, Clean]      "dirty bytes to memory: V";
-        (R, Rd)                 [Read]            "from the bank's data, the owner keeps the line";
+        if registered == Registered::Atomics || stale && registered == Registered::Writes {
+            (R, Rd)             [Read]            "from the bank's data, the owner keeps the line";
+        } else {
+            (R, Rd) -> RV       [Ask]             "READ to the owner, the reader is noted: RV";
+        }
         (R, Reg) -> RV          [Revoke]          "REVOKE to the owner, the requester is noted: RV";
-        (R, Wb)                 [Merge]           "into the bank's data, the owner keeps the line";
+        if registered == Registered::Atomics {
+            (R, Wb)             [Merge]           "into the bank's data, the owner keeps the line";
+        }
         (R, Unreg) -> D | V     [Merge, GiveBack] "UNREG_ACK; with dirty bytes D, pushed, else V";
         (R, Pop)                [Pop]             "dead entry: a registered line is not written to memory";
-        (RV, Rd)                [Read]            "from the bank's data";
+        if registered == Registered::Atomics {
+            (RV, Rd)            [Read]            "from the bank's data";
+        } else {
+            (RV, Rd)            [Queue]           "waits at ingress until the owner has answered";
+        }
         (RV, Reg)               [Queue]           "waits at ingress until the line has come back";
-        (RV, Wb)                [Merge]           "into the bank's data";
+        if registered == Registered::Atomics {
+            (RV, Wb)            [Merge]           "into the bank's data";
+        }
         (RV, Pop)               [Pop]             "dead entry: a registered line is not written to memory";
         (RV, Unreg)             [Merge, Note]     "noted: UNREG_ACK when the REVOKE has been answered";
         (RV, RevokeAck) -> RV | R | I [Back]      "the line is back, as the revocation's row says";
-        if write == L2Write::Combine {
+        if registered == Registered::Writes {
+            "RV.READ_ACK" (RV, Wb) -> RV | R | V | D [Back]
+                "the owner has answered: what follows is in the read's row";
+            never (I | P | Pd | V | D | W | R, Wb) "no L1 writes through, and only who has been asked answers";
+            never (Pd | W, _)                     "bytes that are written come from owners alone";
+        } else if write == L2Write::Combine {
             (I, Wb) -> I | W    [Take]
                 "a frame is taken for the bytes, no fetch: W, pushed; without a frame they go to memory";
             (P, Wb) -> Pd       [Merge, Push]     "bytes into the frame: Pd, pushed";
@@ -158,9 +182,20 @@ transitions! {
 }
 
 /// Everything that moves a line. Beside its own rows: its frame is taken for another line, and a registered line is asked back for its frame.
-pub fn machine(write: L2Write) -> Machine<LineState> {
+pub fn machine(write: L2Write, registered: Registered) -> Machine<LineState> {
     use LineState::*;
-    Machine::new("state of a line", I).with(&lines(write, false)).also(&[V, D, W], I).also(&[R], RV)
+    Machine::new("state of a line", I)
+        .with(&lines(write, registered, false))
+        .also(&[V, D, W], I)
+        .also(&[R], RV)
+}
+
+/// How the names of a bank's rows begin.
+fn prefix(registered: Registered) -> &'static str {
+    match registered {
+        Registered::Atomics => "srsp.hlrc_l2.",
+        Registered::Writes => "srsp.denovo_b_l2.",
+    }
 }
 
 /// States that no line is in.
@@ -229,8 +264,8 @@ pub enum FrameDoes {
 
 transitions! {
     /// Where a line that is not here goes. The line whose frame it gets is gone; `owned_aware`: only a registration takes the frame of a registered line.
-    pub fn frames(write: L2Write, owned_aware: bool) {
-        name "l2_frames", rows "srsp.hlrc_l2.";
+    pub fn frames(write: L2Write, registered: Registered, owned_aware: bool) {
+        name "l2_frames", rows prefix(registered);
         on "frame": Place, "use": Use;
         does FrameDoes;
 
@@ -314,12 +349,16 @@ pub enum RevokeDoes {
     Answer,
     /// The line goes, its dirty bytes to memory.
     Expel,
+    /// The reader gets the line.
+    Serve,
+    /// It is no longer registered.
+    Release,
 }
 
 transitions! {
     /// The answer to a REVOKE, of a line in RV.
-    pub fn revokes() {
-        name "l2_revokes", rows "srsp.hlrc_l2.";
+    pub fn revokes(registered: Registered) {
+        name "l2_revokes", rows prefix(registered);
         on "cause": Cause, "comes": Comes;
         next LineState;
         does RevokeDoes;
@@ -334,30 +373,53 @@ transitions! {
     }
 }
 
+transitions! {
+    /// The answer to a READ, of a line in RV.
+    pub fn reads() {
+        name "l2_reads", rows "srsp.denovo_b_l2.read.";
+        on "comes": Comes;
+        next LineState;
+        does RevokeDoes;
+
+        (Line,) -> R             [Bring, Serve]   "merged, FILL to the reader: the owner keeps the line";
+        (Unregistered,) -> RV    [Answer]         "UNREG_ACK to the old owner; the reader comes next";
+        (Acknowledged,) -> D | V [Serve, Release] "FILL to the reader; with dirty bytes D, pushed, else V";
+        never (Never,)           "the line comes once, by an UNREG or by the answer to the READ";
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_pair_that_can_occur_has_exactly_one_row() {
-        assert_eq!(revokes().faults(), []);
-        for (write, _) in L2Write::WORDS {
+        assert_eq!(reads().faults(), []);
+        for (write, registered) in banks() {
+            assert_eq!(revokes(registered).faults(), []);
             for flag in [false, true] {
-                assert_eq!(lines(*write, flag).faults(), [], "{write:?}");
-                assert_eq!(frames(*write, flag).faults(), [], "{write:?}");
+                assert_eq!(lines(write, registered, flag).faults(), [], "{write:?} {registered:?}");
+                assert_eq!(frames(write, registered, flag).faults(), [], "{write:?} {registered:?}");
             }
-            assert_eq!(machine(*write).unreached(), absent(*write), "{write:?}");
+            assert_eq!(machine(write, registered).unreached(), absent(write), "{write:?} {registered:?}");
         }
+    }
+
+    /// Every kind of bank.
+    fn banks() -> impl Iterator<Item = (L2Write, Registered)> {
+        let of_atomics = L2Write::WORDS.iter().map(|(write, _)| (*write, Registered::Atomics));
+        of_atomics.chain([(L2Write::ThroughInv, Registered::Writes)])
     }
 
     #[test]
     fn a_write_back_waits_for_memory_alone() {
-        for (write, _) in L2Write::WORDS {
-            for row in lines(*write, false).rows().iter().filter(|row| row.id.ends_with(".WB")) {
-                let waits = row.actions.iter().any(|a| matches!(a, LineDoes::Queue | LineDoes::Revoke));
+        for (write, registered) in banks() {
+            for row in lines(write, registered, false).rows().iter().filter(|row| row.id.ends_with(".WB")) {
+                let waits = |a: &LineDoes| matches!(a, LineDoes::Queue | LineDoes::Revoke | LineDoes::Ask);
+                let waits = row.actions.iter().any(waits);
                 assert!(!waits, "{}", row.id);
             }
-            for table in [frames(*write, false), frames(*write, true)] {
+            for table in [frames(write, registered, false), frames(write, registered, true)] {
                 for row in table.rows().iter().filter(|row| row.id.ends_with(".take")) {
                     assert!(!row.actions.contains(&FrameDoes::Stay), "{}", row.id);
                 }

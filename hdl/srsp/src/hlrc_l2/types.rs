@@ -63,6 +63,7 @@ pub(super) enum Kind {
     Rd,
     Rdu,
     Reg,
+    /// In DeNovo-B, where no L1 writes through, a READ_ACK: the bytes that the owner of a line has written.
     Wb,
     Unreg,
     RevokeAck,
@@ -82,7 +83,7 @@ pub(super) enum Kind {
 pub(super) struct Named {
     #[width(p.srsp.line_bits())]
     pub line: Bits,
-    /// A RevokeAck brings the line.
+    /// A RevokeAck or ReadAck brings the line.
     pub has: Bool,
 }
 

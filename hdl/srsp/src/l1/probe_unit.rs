@@ -210,7 +210,7 @@ impl ProbeUnit {
     pub fn plan(&self, core: &Core, here: Bool, pa: Option<&PaFound>) -> ProbePlan {
         let m = &self.probe.msg;
         let early = bool_lit(core.p.inject == Inject::EarlyPack) & m.op.is(ProbeOp::SelFlush);
-        let flushed = core.drain.probe.done.get() | early;
+        let flushed = core.drain.probe().done.get() | early;
         let settled = !core.wbt.table.has(core.p.srsp.line_of(m.addr));
         let slot = here & (self.at(ProbeStep::Look) | self.at(ProbeStep::Drop));
         let done = slot
@@ -250,7 +250,7 @@ impl ProbeUnit {
         for (step, leads) in plan.moves {
             when(go & leads, || self.step.set(step));
         }
-        when(does(ProbeDoes::FlushAll), || core.drain.flush_all(&core.drain.probe, &core.sfifo));
+        when(does(ProbeDoes::FlushAll), || core.drain.flush_all(core.drain.probe(), &core.sfifo));
         when(does(ProbeDoes::ClosePa), || core.gate.pa.set(true));
         when(does(ProbeDoes::OpenPa), || core.gate.pa.set(false));
         if let Some(lock) = &core.gate.lock {
@@ -308,7 +308,7 @@ impl ProbeUnit {
         when(goes, || core.drain.flush_to(need, marker));
         if core.p.inject == Inject::NoMissFence {
             when(goes & !lr.hit, || {
-                core.drain.probe.cancel();
+                core.drain.probe().cancel();
                 self.step.set(ProbeStep::Pack);
             });
         }

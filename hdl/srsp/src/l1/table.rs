@@ -11,7 +11,7 @@
 //! A slot carries one row out as a whole, or waits and changes nothing.
 
 pub use crate::write_combining::op::Access;
-use crate::write_combining::rows::{leaves, loads, stores};
+use crate::write_combining::rows::{hits, leaves, partial, stores};
 use weft_rtl::prelude::*;
 
 /// State of a line. Bit 0: every byte is valid; bit 1: some are dirty; bit 2: pending.
@@ -81,7 +81,8 @@ transitions! {
         "Ld.I"         (Ld, I, _)     -> P     [Reserve]          "Take a frame, send RD.";
         "Ld.P.join"    (Ld, P, Yes)            [Join]             "Wait in the MSHR.";
         "Ld.P.wait"    (Ld, P, No)             [Wait]             "The MSHR is marked or full: wait outside.";
-        include loads;
+        include hits;
+        include partial;
         "St.I"         (St, I, _)     -> W     [Take, Dirties]    "Take a frame for the bytes written: no fetch.";
         include stores;
         "A1.I"         (Atomic, I, _) -> P     [Reserve]          "Take a frame, send RD.";

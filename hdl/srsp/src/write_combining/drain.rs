@@ -1,5 +1,5 @@
 //! Drain: pops the sFIFO up to a marker, then fences (srsp.md section 5). Two clients, one served at a time, in order of asking: the sync unit and the probe unit; in
-//! hLRC the sync unit and the capture buffer.
+//! hLRC the sync unit and the capture buffer; in DeNovo-B the sync unit alone.
 //!
 //! | state | values |
 //! | --- | --- |
@@ -47,6 +47,11 @@ impl Client {
         }
     }
 
+    /// It waits for its flush.
+    pub fn busy(&self) -> Bool {
+        self.busy.get()
+    }
+
     /// Takes what was asked in this cycle back (a fault).
     pub fn cancel(&self) {
         self.busy.set(false);
@@ -68,19 +73,46 @@ pub(crate) struct Drain {
     fencing: Reg<Bool>,
     asked: Reg<Bool>,
     pub sync: Client,
-    pub probe: Client,
+    probe: Option<Client>,
 }
 
 impl Drain {
     /// Declares the unit with the names of its two clients.
     pub fn new(ptr_bits: u32, [sync, probe]: [&str; 2]) -> Drain {
+        Drain::of(ptr_bits, sync, Some(probe))
+    }
+
+    /// Declares the unit with the name of its client, if there is no other.
+    pub fn of_one(ptr_bits: u32, sync: &str) -> Drain {
+        Drain::of(ptr_bits, sync, None)
+    }
+
+    fn of(ptr_bits: u32, sync: &str, probe: Option<&str>) -> Drain {
         Drain {
             turn: reg::<Enum<DrainTurn>>("drain_turn", ()),
             fencing: reg::<Bool>("drain_fencing", ()),
             asked: reg::<Bool>("drain_asked", ()),
             sync: Client::new(sync, DrainTurn::Sync, ptr_bits),
-            probe: Client::new(probe, DrainTurn::Probe, ptr_bits),
+            probe: probe.map(|name| Client::new(name, DrainTurn::Probe, ptr_bits)),
         }
+    }
+
+    /// The second client.
+    ///
+    /// # Panics
+    /// The unit has one alone: a slip in the block's source.
+    pub fn probe(&self) -> &Client {
+        self.probe.as_ref().expect("a drain of two clients")
+    }
+
+    fn clients(&self) -> impl Iterator<Item = &Client> {
+        [Some(&self.sync), self.probe.as_ref()].into_iter().flatten()
+    }
+
+    /// Some client passes a test.
+    fn some(&self, does: impl Fn(&Client) -> Bool) -> Bool {
+        let first = does(&self.sync);
+        self.probe.as_ref().map_or(first, |probe| first | does(probe))
     }
 
     /// A client flushes everything that is in the sFIFO now.
@@ -92,7 +124,7 @@ impl Drain {
 
     /// The probe unit flushes up to an entry that is there (`need`), then fences.
     pub fn flush_to(&self, need: Bool, marker: Bits) {
-        self.probe.start(need, marker);
+        self.probe().start(need, marker);
     }
 
     /// A slot waits for a free entry: one pop.
@@ -101,8 +133,7 @@ impl Drain {
     }
 
     fn needs(&self) -> Bool {
-        let of = |c: &Client| self.turn.get().is(c.turn) & c.need.get();
-        of(&self.sync) | of(&self.probe)
+        self.some(|c| self.turn.get().is(c.turn) & c.need.get())
     }
 
     /// A pop in this cycle is for want of a free entry alone.
@@ -118,14 +149,14 @@ impl Drain {
             self.turn.get().is(c.turn) & c.need.get() & !last
         };
         let left = sfifo.some() & !(pops & sfifo.count().eq(1));
-        left & (of(&self.sync) | of(&self.probe) | (self.asked.get() & !pops))
+        left & (self.some(of) | (self.asked.get() & !pops))
     }
 
     /// Declares the unit's steps, after everything that starts or pops.
     pub fn finish(&self, sfifo: &Sfifo, fence: &Fence) {
         when(sfifo.pops(), || self.asked.set(false));
         let free = self.turn.get().is(DrainTurn::None);
-        for client in [&self.sync, &self.probe] {
+        for client in self.clients() {
             // A marker that anybody pops is reached.
             let passed = sfifo.pops() & sfifo.head().eq(client.marker.get());
             when(passed & client.need.get() & !client.starts.get(), || client.need.set(false));
@@ -147,16 +178,16 @@ impl Drain {
     /// Races, whose names begin with `races`, and the counter of `block`; `probed`: the system has probes.
     pub fn observe(&self, sfifo: &Sfifo, (races, block): (&str, &str), probed: bool) {
         let race = |name: &str, cond: Bool, text: &str| cover(&format!("{races}drain_{name}"), cond, text);
-        let both = self.sync.busy.get() & self.probe.busy.get();
-        if probed {
+        if let Some(probe) = self.probe.as_ref().filter(|_| probed) {
+            let both = self.sync.busy.get() & probe.busy.get();
             race("two_clients", both, "own flush and a probe's flush at the same time");
         }
         let other = |c: &Client, turn: DrainTurn| {
             let passed = sfifo.pops() & sfifo.head().eq(c.marker.get()) & c.need.get();
             passed & self.turn.get().is(turn)
         };
-        let passed = other(&self.sync, DrainTurn::Probe) | other(&self.probe, DrainTurn::Sync);
-        if probed {
+        if let Some(probe) = self.probe.as_ref().filter(|_| probed) {
+            let passed = other(&self.sync, DrainTurn::Probe) | other(probe, DrainTurn::Sync);
             race("marker_passed", passed, "a waiting client's marker is popped for the other client");
         }
         let pushed = self.fencing.get() & sfifo.pushes();

@@ -9,6 +9,7 @@
 //! | [`WriteBacks`](wbt::WriteBacks) | write-backs under way, with the counters that flushes wait for |
 //! | [`drain`] | pops the sFIFO up to a marker, then fences |
 //! | [`Mshrs`](mshrs::Mshrs) | lines asked of the L2, with the operations that wait for them |
+//! | [`Misses`](misses::Misses) | what MSHRs of L1s that register lines ask for |
 //! | [`Filler`](fill::Filler) | an answer of the L2 at work |
 //! | [`Head`](head::Head) | S1, and the port of requests |
 //! | [`Looked`](slot::Looked), [`Plan`](slot::Plan) | what a slot sees and does |
@@ -19,6 +20,7 @@ pub(crate) mod drain;
 pub(crate) mod fill;
 pub(crate) mod head;
 mod lines;
+pub(crate) mod misses;
 pub(crate) mod mshrs;
 pub(crate) mod op;
 pub(crate) mod reply;

@@ -148,6 +148,12 @@ impl<T: Data<Shape = Shape>> Mshrs<T> {
         self.waiting_writer.write(entry, &Waiting { count, left: lit_bv(Bv::from_u64(1, self.p.targets)) });
     }
 
+    /// An entry that is taken has no target yet.
+    pub fn put_none(&self, entry: Bits) {
+        let count = lit(0, self.waiting.read(entry).count.width());
+        self.waiting_writer.write(entry, &Waiting { count, left: lit_bv(Bv::zero(self.p.targets)) });
+    }
+
     /// Writes a target of an entry.
     pub fn put(&self, entry: Bits, target: Bits, value: &T) {
         self.target_writer.write(self.place(entry, target), value);

@@ -4,11 +4,17 @@ use weft_rtl::prelude::*;
 
 transitions! {
     /// Loads of a line of which bytes are here; in W, `Yes` says that those asked for are.
-    pub(crate) rows loads {
-        "Ld.V"         (Ld, V, _)         [Hit]             "Answer.";
-        "Ld.D"         (Ld, D, _)         [Hit]             "Answer.";
-        "Ld.W.covered" (Ld, W, Yes)       [Hit]             "Answer with the bytes written here.";
-        "Ld.W.miss"    (Ld, W, No)   -> I [WriteBack, Drop] "Write back; the load then misses.";
+    pub(crate) rows hits {
+        "Ld.V"         (Ld, V, _)   [Hit] "Answer.";
+        "Ld.D"         (Ld, D, _)   [Hit] "Answer.";
+        "Ld.W.covered" (Ld, W, Yes) [Hit] "Answer with the bytes written here.";
+    }
+}
+
+transitions! {
+    /// Loads of a line of written bytes, where those asked for are not all here.
+    pub(crate) rows partial {
+        "Ld.W.miss" (Ld, W, No) -> I [WriteBack, Drop] "Write back; the load then misses.";
     }
 }
 

@@ -1,4 +1,5 @@
-//! Write-backs under way, each given back by its WB_ACK, and the two counters of the fence, for which flushes wait (srsp.md sections 4 and 5).
+//! Write-backs under way, each given back by its WB_ACK, and the two counters of the fence, for which flushes wait (srsp.md sections 4 and 5). In DeNovo-B the fence counts
+//! registrations of written lines.
 
 use super::Shape;
 use crate::entries::Entries;
@@ -32,6 +33,11 @@ impl Fence {
     /// A write-back is sent in this cycle; its epoch.
     pub fn sent(&self) -> Bits {
         self.sends.set(true);
+        self.epoch.get()
+    }
+
+    /// The epoch of what is sent in this cycle.
+    pub fn epoch(&self) -> Bits {
         self.epoch.get()
     }
 

@@ -100,6 +100,21 @@ fn lines_that_are_registered() {
     seen("hlrc-128cu-small", "hlrc", &faults);
 }
 
+#[test]
+fn written_lines_that_are_registered() {
+    let of = |fault| -> Planted { (fault, &[FEW], "MPs.dirty", Placement::Cus, 64, 50) };
+    let faults = [
+        EARLY,
+        KEEPS,
+        of("inject=grant-overwrites"),
+        of("inject=read-takes"),
+        of("inject=lost-mask"),
+        of("inject=old-read"),
+        ("inject_cu=relaxed-overtakes", &["revokes=1"], "MPs.PN-owned", Placement::Cus, 64, 100),
+    ];
+    seen("hlrc-128cu-small", "denovo-b", &faults);
+}
+
 /// The trace in the folder of the planted faults, to its end.
 fn run_trace(fabric: &str, keys: &[&str], trace: &str) -> Result<(), String> {
     let mut config = FabricConfig::load(fabric).expect("a built-in fabric");

@@ -31,7 +31,7 @@ const TINY: [&str; 9] = [
 ];
 
 /// Every protocol.
-const PROTOCOLS: [&str; 7] = ["global", "scope", "steal", "brsp", "srsp", "srsp-opt", "hlrc"];
+const PROTOCOLS: [&str; 8] = ["global", "scope", "steal", "brsp", "srsp", "srsp-opt", "hlrc", "denovo-b"];
 
 impl Fabric {
     fn new(changes: &[&str]) -> Fabric {
@@ -92,7 +92,7 @@ fn work_queues_under_every_protocol() {
 /// Relaxed additions of floating-point numbers to what others add to.
 #[test]
 fn ranks_are_pushed_by_relaxed_atomics() {
-    for protocol in ["global", "brsp", "srsp", "hlrc"] {
+    for protocol in ["global", "brsp", "srsp", "hlrc", "denovo-b"] {
         let fabric = Fabric::new(&[&format!("protocol={protocol}")]);
         let given: Vec<_> = CLUB.into_iter().chain([("way", "push")]).collect();
         fabric.run("prk", &given);
@@ -135,7 +135,7 @@ fn slips_of_the_l1_are_noticed() {
 }
 
 /// Slips with the protocols whose L1s can have them; brsp-token is brsp with the other order.
-const OF_PROTOCOLS: [(&str, &str); 13] = [
+const OF_PROTOCOLS: [(&str, &str); 18] = [
     ("pa-dropped", "srsp srsp-opt"),
     ("flush-short", "srsp srsp-opt"),
     ("early-pack", "srsp srsp-opt"),
@@ -145,10 +145,15 @@ const OF_PROTOCOLS: [(&str, &str); 13] = [
     ("open-gate", "brsp brsp-token srsp srsp-opt"),
     ("open-lock", "brsp-token"),
     ("early-unlock", "brsp srsp srsp-opt"),
-    ("early-release", "global scope steal brsp brsp-token srsp srsp-opt"),
-    ("keeps-copies", "global scope steal brsp brsp-token srsp srsp-opt"),
+    ("early-release", "global scope steal brsp brsp-token srsp srsp-opt denovo-b"),
+    ("keeps-copies", "global scope steal brsp brsp-token srsp srsp-opt denovo-b"),
     ("flush-after-ack", "hlrc"),
     ("no-gain-inv", "hlrc"),
+    ("grant-overwrites", "denovo-b"),
+    ("read-takes", "denovo-b"),
+    ("lost-mask", "denovo-b"),
+    ("told-again", "denovo-b"),
+    ("old-read", "denovo-b"),
 ];
 
 /// A slip of an L1 that a protocol does not have would change nothing: it is refused, and the sentence of the key says which are whose.
@@ -229,6 +234,44 @@ fn registered_lines_on_a_mesh() {
     }
 }
 
+/// Every line that is written is registered, on a mesh and with crossbars.
+#[test]
+fn registered_writes() {
+    for mesh in ["mesh=2", "mesh=0"] {
+        let fabric = Fabric::new(&["protocol=denovo-b", mesh]);
+        for (workload, given) in [("sssp", &CLUB[..]), ("lock", &[("owner", "40"), ("remote", "10")])] {
+            let m = fabric.run(workload, given).metrics;
+            for figure in ["reg_stores", "revokes", "owner_reads", "flush_release", "flash_acquire"] {
+                assert!(m.count(figure) > 0, "{mesh}, {workload}: {figure}");
+            }
+            assert!(m.count("registrations") > m.count("reg_stores"), "atomics register, too");
+        }
+    }
+}
+
+/// Slips of DeNovo-B's L1s and banks, all but the one that does no harm.
+#[test]
+fn slips_of_registered_writes_are_noticed() {
+    for slip in [
+        "early-release",
+        "keeps-copies",
+        "grant-overwrites",
+        "read-takes",
+        "lost-mask",
+        "old-read",
+        "told-again",
+    ] {
+        let inject = format!("inject={slip}");
+        let fabric = Fabric::new(&["protocol=denovo-b", &inject]);
+        let found = ["lock", "sssp"].iter().any(|workload| {
+            let given =
+                if *workload == "lock" { &[("owner", "300"), ("remote", "30")][..] } else { &CLUB[..] };
+            !matches!(fabric.try_run(workload, given), Ok(report) if report.verified)
+        });
+        assert_eq!(found, slip != "told-again", "{slip}");
+    }
+}
+
 /// L1s with scopes on a mesh, under every choice of what a broadcast stops.
 #[test]
 fn scopes_on_a_mesh() {
@@ -259,7 +302,10 @@ fn what_cannot_be_built_is_refused() {
         (&["mesh=3"], "--set: mesh = 3: the CUs do not fill a mesh of that width"),
         (&["protocol=hlrc", "mesh=3"], "--set: mesh = 3: the CUs do not fill a mesh of that width"),
         (&["gpus=2"], "--set: gpus = 2: it is too large; legal: 1..1"),
-        (&["protocol=denovo"], "--set: protocol = denovo: there is no such choice; legal: global"),
+        (
+            &["protocol=denovo"],
+            "--set: protocol = denovo: there is no such choice, the nearest is denovo-b; legal: global",
+        ),
         (&["scopes=false"], "--set: scopes = false: the L1s go by scopes"),
         (&["aff_entries=24"], "--set: aff_entries = 24: it is no supported size"),
         (&["l1_size=3K"], "--set: l1_size = 3072: size / (ways * line) is no power of two"),

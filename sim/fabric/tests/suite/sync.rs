@@ -35,6 +35,7 @@ const MACHINES: &[Machine] = &[
     ("srsp", "srsp-64cu-small", &["cus=4", "banks=2"]),
     ("global", "srsp-64cu-small", &["cus=4", "banks=2", "protocol=global"]),
     ("hlrc", "hlrc-128cu-small", &["cus=4", "mesh=2", "banks=2"]),
+    ("denovo-b", "hlrc-128cu-small", &["cus=4", "mesh=2", "banks=2", "protocol=denovo-b"]),
     ("tsm", "tsm-4gpu-small", &["gpus=2", "cus=2", "banks=2"]),
 ];
 
@@ -108,6 +109,7 @@ const SHORT: &[(&str, &[&str])] = &[
     ("rec", &["slm-g", "stencil3d"]),
     ("srsp", &["bc-gpu", "seqlocks", "ssbo-l"]),
     ("hlrc", &["spm-l", "split-counter"]),
+    ("denovo-b", &["spm-g", "split-counter", "bc-gpu"]),
     ("tsm", &["ss-l", "fam-g"]),
 ];
 
@@ -155,7 +157,7 @@ fn programs_over_gpus_with_directories() {
 
 #[test]
 fn programs_with_remote_scope_promotion() {
-    ["srsp", "hlrc"].into_iter().for_each(short);
+    ["srsp", "hlrc", "denovo-b"].into_iter().for_each(short);
 }
 
 #[test]
@@ -214,5 +216,5 @@ fn long_all_programs_over_gpus() {
 
 #[test]
 fn long_all_programs_with_scopes() {
-    long(&["srsp", "global", "hlrc"]);
+    long(&["srsp", "global", "hlrc", "denovo-b"]);
 }

@@ -13,7 +13,7 @@
 //! - [`build`] makes the net of a [`Config`]. **All of it is hardware** but cores and memory: `spandex-llc` in its smallest size (1 set of 2 ways, 1 TBE, 1 place in the stall memory),
 //!   `gpu-l1` with `tu-gpu`, `denovo-l1` with `tu-denovo`, `mesi-l1` with `tu-mesi`, `flex-l1` with `tu-flex` (2 sets of 2 ways, one entry of everything); lines of two
 //!   words. REQ and WB hold two messages of each device, FWD two for each, and hold their senders back; an answer always has a place.
-//! - [`world`] is the cores: each issues anything of a small alphabet, as often as its budget says; and memory. `judge` looks at the log whenever everything is answered.
+//! - [`cores`] is the cores: each issues anything of a small alphabet, as often as its budget says; and memory. `judge` looks at the log whenever everything is answered.
 //! - At every step the assertions of the RTL are watched (the invariants of section 4.1, R1, R2, one removal per word and epoch, no answer without its entry, among others). Whenever nothing
 //!   moves and everything is answered, the arrays are read: a word is owned by the device that the bank says, and by no other; every shared copy is known to the bank, and is what
 //!   everybody would read; nothing is left in an entry or queue; the last writes are there. A state in which nothing can happen, or from which not everything can be

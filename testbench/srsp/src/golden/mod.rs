@@ -1,4 +1,4 @@
-//! Golden models of sRSP, bRSP and hLRC, written from srsp.md alone: plain Rust, one slot or one message at a time.
+//! Golden models of sRSP, bRSP and hLRC, written from srsp.md alone, and of DeNovo-B, from denovo-b.md: plain Rust, one slot or one message at a time.
 //!
 //! A model has no cycles. A call is one slot of an L1 or one message of a bank, in which everything that the specification calls atomic happens; which call is next is
 //! the caller's choice, so a bench can follow the hardware and an explorer can try all orders. A call that must wait changes nothing and says so. All models are `Clone`
@@ -12,9 +12,11 @@
 //! | [`l2::L2`] | `srsp_l2` | VN0, VN1, answers of memory | answers to L1s, requests to memory |
 //! | [`hub::Hub`] | `sel_hub` | casts, cycles | copies |
 //! | [`hlrc::l1::L1`], [`l2::L2`] | `hlrc_l1`, `hlrc_l2` | the same | the same |
+//! | [`denovo_b::l1::L1`], [`l2::L2`] | `denovo_b_l1`, `denovo_b_l2` | the same | the same |
 //! | [`system::System`] | L1s, hub, banks, memory | programs of waves | events for the checker |
 
 pub mod core;
+pub mod denovo_b;
 pub mod hlrc;
 pub mod hub;
 pub mod l1;

@@ -132,6 +132,7 @@ pub enum WbKind {
     TokenRel,
     Unreg { line: u64, mask: u64, data: Data, wbt: u8 },
     RevokeAck { line: u64, has: bool, mask: u64, data: Data },
+    ReadAck { line: u64, has: bool, mask: u64, data: Data },
 }
 
 /// Bank to L1, VN3.
@@ -169,6 +170,7 @@ pub enum ProbeKind {
     InvAll,
     FlushAll,
     Revoke,
+    Read,
 }
 
 /// L1 through the hub, or for hLRC the L2, to L1, VN2.
@@ -176,7 +178,7 @@ pub enum ProbeKind {
 pub struct Probe {
     /// What.
     pub kind: ProbeKind,
-    /// Byte address (of Revoke any in the line).
+    /// Byte address (of Revoke and Read any in the line).
     pub addr: u64,
     /// Who asks.
     pub req: u8,

@@ -43,11 +43,38 @@ pub enum Slip {
     UnlockNoFlush,
     /// Fault, hLRC: the L2 grants a registered line without waiting for its owner's flush (section 9).
     EarlyGrant,
+    /// DeNovo-B: the F of an acquire stands before its access, where the gate is open.
+    FlushBeforeAccess,
+    /// DeNovo-B: the registrations of atomics do not count in the fence, even with stored bytes.
+    UncountedReg,
+    /// DeNovo-B: a store is merged into a line that an atomic has asked for, whose registration need not count.
+    StoreOvertakes,
+    /// DeNovo-B: a line is registered while its UNREG is under way.
+    RegPastUnreg,
+    /// Fault, DeNovo-B: a release waits for nothing.
+    ReleaseNoWait,
+    /// Fault, DeNovo-B: an acquire drops nothing.
+    AcquireNoDrop,
+    /// Fault, DeNovo-B: REG_DATA overwrites the bytes stored here.
+    RegDataOverwrites,
+    /// Fault, DeNovo-B: READ takes the line, and the bank does not know.
+    ReadTakesLine,
+    /// Fault, DeNovo-B: REVOKE_ACK and UNREG are without their mask.
+    RevokeNoMask,
+    /// Fault, DeNovo-B: the bank answers an RD of a registered line from its own bytes.
+    ReadFromBank,
+    /// DeNovo-B: READ leaves the mask, so that bytes are merged twice. Harmless, and not in [`Slip::ALL`].
+    ReadKeepsMask,
 }
 
 impl Slip {
+    /// It is tried on DeNovo-B.
+    pub fn of_denovo_b(self) -> bool {
+        let first = Slip::ALL.iter().position(|slip| *slip == Slip::FlushBeforeAccess);
+        Slip::ALL.iter().position(|slip| *slip == self) >= first
+    }
     /// All of them.
-    pub const ALL: [Slip; 19] = [
+    pub const ALL: [Slip; 29] = [
         Slip::ProbeBeforeLock,
         Slip::BlindStore,
         Slip::NoNoinst,
@@ -67,5 +94,15 @@ impl Slip {
         Slip::OpenLock,
         Slip::UnlockNoFlush,
         Slip::EarlyGrant,
+        Slip::FlushBeforeAccess,
+        Slip::UncountedReg,
+        Slip::StoreOvertakes,
+        Slip::RegPastUnreg,
+        Slip::ReleaseNoWait,
+        Slip::AcquireNoDrop,
+        Slip::RegDataOverwrites,
+        Slip::ReadTakesLine,
+        Slip::RevokeNoMask,
+        Slip::ReadFromBank,
     ];
 }

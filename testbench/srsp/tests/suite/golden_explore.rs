@@ -27,6 +27,7 @@ pub const TOKEN: Protocol = Protocol::Scoped(Impl::BrspToken);
 const BASE: Protocol = Protocol::Scoped(Impl::Base);
 const HLRC: Protocol = Protocol::Hlrc(false);
 const HLRC_THROUGH: Protocol = Protocol::Hlrc(true);
+pub const DENOVO: Protocol = Protocol::DenovoB;
 
 pub fn tiny(protocol: Protocol) -> SystemParams {
     SystemParams { banks: 2, ..SystemParams::tiny(protocol, 2) }
@@ -71,7 +72,7 @@ pub fn holds(found: &Explored, what: &str) {
 
 #[test]
 fn the_lock_protected_counter() {
-    for protocol in [SRSP, OPT, BRSP, TOKEN, HLRC, HLRC_THROUGH] {
+    for protocol in [SRSP, OPT, BRSP, TOKEN, HLRC, HLRC_THROUGH, DENOVO] {
         for exch in [false, true] {
             let rounds = if exch { 1 } else { 2 };
             holds(&counters(tiny(protocol), exch, rounds), &format!("{protocol:?}, exch {exch}"));
@@ -170,6 +171,11 @@ fn every_pair_of_operations_hlrc() {
     pairs(HLRC_THROUGH, false);
 }
 
+#[test]
+fn every_pair_of_operations_denovo_b() {
+    pairs(DENOVO, true);
+}
+
 /// Data then flag: by a local release to a remote acquire, with `more` after the release; the flag is cached at first.
 fn to_the_thief(more: &[Instr]) -> Vec<(u8, Vec<Instr>)> {
     let mut owner =
@@ -231,6 +237,7 @@ fn finder(slip: Slip) -> Finder {
         }
         Slip::MissNoFence => Finder::Programs(to_the_thief(&overflow)),
         Slip::LateLineInv | Slip::EarlyPack | Slip::EarlyGrant => Finder::Programs(to_the_thief(&[])),
+        _ => Finder::Programs(crate::golden_denovo_explore::finder(slip)),
     }
 }
 
@@ -240,12 +247,16 @@ fn home(slip: Slip) -> Protocol {
         Slip::EarlyGrant => HLRC,
         Slip::EarlyUnlock | Slip::KeepsLine => BRSP,
         Slip::OpenLock | Slip::UnlockNoFlush => TOKEN,
+        slip if slip.of_denovo_b() => Protocol::DenovoB,
         _ => SRSP,
     }
 }
 
 fn find(protocol: Protocol, slip: Slip, undone: bool) -> Explored {
-    let p = SystemParams { slip: undone.then_some(slip), ..tiny(protocol) };
+    let mut p = SystemParams { slip: undone.then_some(slip), ..tiny(protocol) };
+    if slip.of_denovo_b() {
+        (p.l1, p.replaces) = ((1, 2), (true, false));
+    }
     match finder(slip) {
         Finder::Counter { exch, rounds } => counters(p, exch, rounds),
         Finder::Programs(programs) => all(p, &programs),
@@ -340,7 +351,7 @@ fn locked(p: SystemParams, programs: &[(u8, Vec<Instr>)]) -> Explored {
 #[test]
 fn two_local_waves_and_a_thief() {
     let programs = [(0, inside(take(X), Y)), (0, inside(take(X), Y)), (1, inside(steal(X), Y))];
-    for protocol in [SRSP, BRSP, TOKEN, HLRC] {
+    for protocol in [SRSP, BRSP, TOKEN, HLRC, DENOVO] {
         holds(&locked(tiny(protocol), &programs), &format!("two local waves, {protocol:?}"));
     }
 }
@@ -348,7 +359,7 @@ fn two_local_waves_and_a_thief() {
 #[test]
 fn two_thieves() {
     let programs = [(0, inside(take(X), Y)), (1, inside(steal(X), Y)), (2, inside(steal(X), Y))];
-    for protocol in [SRSP, BRSP, TOKEN, HLRC] {
+    for protocol in [SRSP, BRSP, TOKEN, HLRC, DENOVO] {
         let p = SystemParams { cus: 3, ..tiny(protocol) };
         holds(&locked(p, &programs), &format!("two thieves, {protocol:?}"));
     }
@@ -367,7 +378,7 @@ fn a_thief_with_a_predictor() {
 #[test]
 fn a_bank_of_hlrc_that_is_too_small() {
     let add = |addr| Instr::Sync(wg(atomic(SyncOp::Add, addr, 1, 0), Sem::AcqRel));
-    for protocol in [HLRC, HLRC_THROUGH] {
+    for protocol in [HLRC, HLRC_THROUGH, DENOVO] {
         let p = SystemParams { banks: 1, l2: (1, 2), replaces: (false, true), ..tiny(protocol) };
         let programs = [(0, vec![add(X), Instr::St(Y, 7), add(Z)]), (1, vec![add(Z), Instr::Ld(Y), add(X)])];
         holds(&all(p, &programs), &format!("recalls, {protocol:?}"));
@@ -377,7 +388,7 @@ fn a_bank_of_hlrc_that_is_too_small() {
 #[test]
 fn long_each_steals_from_the_other() {
     let both = |own: u64, other: u64| [inside(take(own), Y + own), inside(steal(other), Y + other)].concat();
-    for protocol in [SRSP, OPT, BRSP, TOKEN, HLRC] {
+    for protocol in [SRSP, OPT, BRSP, TOKEN, HLRC, DENOVO] {
         let programs = [(0, both(X, Z)), (1, both(Z, X))];
         holds(&locked(tiny(protocol), &programs), &format!("each steals, {protocol:?}"));
     }
@@ -414,7 +425,7 @@ fn two_variables_in_a_line() {
 /// L1s of two lines: everything is evicted all the time.
 #[test]
 fn long_two_lines_of_cache() {
-    for protocol in [SRSP, OPT, BRSP, TOKEN, HLRC, HLRC_THROUGH] {
+    for protocol in [SRSP, OPT, BRSP, TOKEN, HLRC, HLRC_THROUGH, DENOVO] {
         let p = SystemParams { l1: (1, 2), replaces: (true, false), ..tiny(protocol) };
         let local = [inside(take(X), Y), vec![Instr::St(W, 1)]].concat();
         let programs = [(0, local), (1, inside(steal(X), Y)), (0, vec![Instr::St(BESIDE, 1), Instr::Ld(W)])];
@@ -461,4 +472,9 @@ fn long_busy_pairs_brsp_with_a_token() {
 #[test]
 fn long_busy_pairs_hlrc() {
     busy_pairs(HLRC);
+}
+
+#[test]
+fn long_busy_pairs_denovo_b() {
+    busy_pairs(DENOVO);
 }

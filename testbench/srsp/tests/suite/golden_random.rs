@@ -42,11 +42,13 @@ fn random_sync(random: &mut SmallRng, p: &SystemParams, cu: u8) -> Sync {
     }
 }
 
-/// Plain words are in lines of their own, from line 10.
+/// Plain words are in lines of their own, from line 10; of DeNovo-B, which has no other way for them, also beside variables.
 fn random_program(random: &mut SmallRng, p: &SystemParams, cu: u8, length: usize, tag: u64) -> Vec<Instr> {
     let mut program = Vec::new();
     for i in 0..length {
-        let addr = 640 + 64 * random.random_range(0..4u64) + 4 * random.random_range(0..2u64);
+        let beside = p.protocol == Protocol::DenovoB && random.random_bool(0.2);
+        let first = if beside { 32 } else { 640 };
+        let addr = first + 64 * random.random_range(0..4u64) + 4 * random.random_range(0..2u64);
         program.push(match random.random_range(0..100) {
             0..30 => Instr::Ld(addr),
             30..60 => Instr::St(addr, (tag << 16) + i as u64 + 1),
@@ -103,7 +105,7 @@ fn runs(protocol: Protocol, seeds: std::ops::Range<u64>) {
     println!("{protocol:?}: {steps} steps");
 }
 
-const ALL: [Protocol; 7] = [
+const ALL: [Protocol; 8] = [
     Protocol::Scoped(Impl::Base),
     Protocol::Scoped(Impl::Brsp),
     Protocol::Scoped(Impl::BrspToken),
@@ -111,6 +113,7 @@ const ALL: [Protocol; 7] = [
     Protocol::Scoped(Impl::SrspOpt),
     Protocol::Hlrc(false),
     Protocol::Hlrc(true),
+    Protocol::DenovoB,
 ];
 
 #[test]
@@ -138,12 +141,16 @@ fn random_programs_find_slips() {
         Slip::MissNoFence,
         Slip::ReplayTogether,
         Slip::ReplayPastSync,
+        Slip::FlushBeforeAccess,
+        Slip::UncountedReg,
+        Slip::StoreOvertakes,
     ];
     for slip in Slip::ALL.into_iter().filter(|slip| !narrow.contains(slip)) {
         let protocol = match slip {
             Slip::EarlyGrant => Protocol::Hlrc(false),
             Slip::EarlyUnlock | Slip::KeepsLine => Protocol::Scoped(Impl::Brsp),
             Slip::OpenLock | Slip::UnlockNoFlush => Protocol::Scoped(Impl::BrspToken),
+            slip if slip.of_denovo_b() => Protocol::DenovoB,
             _ => Protocol::Scoped(Impl::Srsp),
         };
         let wrong = (0..1000).find(|seed| !matches!(run(protocol, *seed, Some(slip)).1, End::Done(_)));

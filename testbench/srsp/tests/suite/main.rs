@@ -1,7 +1,11 @@
-//! sRSP, bRSP and hLRC against their golden models.
+//! sRSP, bRSP, hLRC and DeNovo-B against their golden models.
 
 mod amo;
+mod denovo_b_gpu;
+mod denovo_b_l1;
 mod golden_checker;
+mod golden_denovo_b;
+mod golden_denovo_explore;
 mod golden_explore;
 mod golden_hlrc;
 mod golden_races;

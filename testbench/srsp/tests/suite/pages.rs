@@ -69,15 +69,45 @@ fn tables_of_the_l1_of_hlrc_are_those_of_the_hardware() {
 
 #[test]
 fn tables_of_the_l2_of_hlrc_are_those_of_the_hardware() {
-    use weft_srsp::hlrc_l2::L2Write;
     use weft_srsp::hlrc_l2::table::{frames, lines, machine, revokes};
+    use weft_srsp::hlrc_l2::{L2Write, Registered::Atomics};
     let [combine, through] =
-        [L2Write::Combine, L2Write::ThroughInv].map(|write| lines(write, false).to_markdown());
+        [L2Write::Combine, L2Write::ThroughInv].map(|write| lines(write, Atomics, false).to_markdown());
     let text = format!(
         "{}\nLines, where written data is combined:\n\n{combine}\nLines, where it goes to memory:\n\n{through}\nFrames:\n\n{}\nAnswers to a REVOKE:\n\n{}",
-        machine(L2Write::Combine).to_svg(),
-        frames(L2Write::Combine, false).to_markdown(),
-        revokes().to_markdown(),
+        machine(L2Write::Combine, Atomics).to_svg(),
+        frames(L2Write::Combine, Atomics, false).to_markdown(),
+        revokes(Atomics).to_markdown(),
     );
     pages::is_current("srsp/docs/hlrc-l2.md", &text);
+}
+
+#[test]
+fn tables_of_the_l1_of_denovo_b_are_those_of_the_hardware() {
+    use weft_srsp::denovo_b_l1::table::{answers, leaving, machine, operations, probes, programs};
+    let text = format!(
+        "{}\nOperations on a line:\n\n{}\nLines that leave, or are registered:\n\n{}\nREVOKEs and READs:\n\n{}\nAnswers:\n\n{}\nOperations of several steps:\n\n{}",
+        machine().to_svg(),
+        operations().to_markdown(),
+        leaving().to_markdown(),
+        probes().to_markdown(),
+        answers().to_markdown(),
+        programs(),
+    );
+    pages::is_current("srsp/docs/denovo-b-l1.md", &text);
+}
+
+#[test]
+fn tables_of_the_l2_of_denovo_b_are_those_of_the_hardware() {
+    use weft_srsp::hlrc_l2::table::{frames, lines, machine, reads, revokes};
+    use weft_srsp::hlrc_l2::{L2Write, Registered::Writes};
+    let text = format!(
+        "{}\nLines:\n\n{}\nFrames:\n\n{}\nAnswers to a REVOKE:\n\n{}\nAnswers to a READ:\n\n{}",
+        machine(L2Write::ThroughInv, Writes).to_svg(),
+        lines(L2Write::ThroughInv, Writes, false).to_markdown(),
+        frames(L2Write::ThroughInv, Writes, false).to_markdown(),
+        revokes(Writes).to_markdown(),
+        reads().to_markdown(),
+    );
+    pages::is_current("srsp/docs/denovo-b-l2.md", &text);
 }

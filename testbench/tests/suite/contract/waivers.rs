@@ -72,6 +72,7 @@ pub const APART: &[(&str, &str, &str, &str)] = &[
     ("mgcc-l1", "consistency=sc self_inc=0", "self_inc", "2..65535"),
     ("srsp-l1", "size=12K ways=3", "ways", "2, 4, 8, 16"),
     ("hlrc-l1", "size=12K ways=3", "ways", "2, 4, 8, 16"),
+    ("denovo-b-l1", "size=12K ways=3", "ways", "2, 4, 8, 16"),
     ("gpu-l1", "size=12K ways=3", "ways", "2, 4, 8, 16"),
     ("mesi-l1", "size=12K ways=3", "ways", "2, 4, 8, 16"),
     ("tu-mesi", "size=12K ways=3", "ways", "2, 4, 8, 16"),

@@ -15,7 +15,7 @@ use crate::check::CheckError;
 use crate::config::Common;
 use crate::cu::{Atomics, CuMode, CuParams, Pace};
 use crate::dram::DramTiming;
-use crate::family::srsp::order::Order;
+use crate::family::srsp::order::{Heeds, Order};
 use crate::family::tsm::around::{Around, Place};
 use crate::family::{
     FamilyCheck, Fold, Hardware, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule,
@@ -181,7 +181,7 @@ impl Hardware for SpandexHardware {
 
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
         let s = &self.system.s;
-        let order = Order::new(s.devs(), true).of_nodes(s.gpus).of_words();
+        let order = Order::new(s.devs(), Heeds::Scopes).of_nodes(s.gpus).of_words();
         let stashes = self.system.stashes();
         let order = if stashes > 0 { order.of_stashes(stashes) } else { order };
         let progress = Progress::new(&self.system);

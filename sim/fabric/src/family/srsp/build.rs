@@ -1,11 +1,12 @@
 //! Parameters of the models that a configuration stands for.
 
+use super::keys::{SrspProtocol, SrspSlip};
 use super::{Gpu, SrspFabricParams, SrspKeys};
 use crate::config::Common;
 use crate::dram::DramTiming;
-use weft_srsp::fabric::{HlrcFabricParams, Network};
-use weft_srsp::hlrc_l1::{HlrcInject, HlrcL1Params};
-use weft_srsp::hlrc_l2::HlrcL2Params;
+use weft_srsp::fabric::{Network, RegisteringFabricParams, System};
+use weft_srsp::hlrc_l1::RegisteringParams;
+use weft_srsp::hlrc_l2::{HlrcL2Fault, HlrcL2Params};
 use weft_srsp::l1::{Inject, L1Params};
 use weft_srsp::l2::L2Params;
 use weft_srsp::params::{Impl, Srsp};
@@ -23,18 +24,22 @@ impl SrspKeys {
         };
         match self.protocol.system(self.broadcast_order) {
             Some(system) => Gpu::Scoped(self.scoped(srsp, system)),
-            None => Gpu::Registering(self.registering(srsp)),
+            // A slip that they do not know is refused when the keys are checked.
+            None if self.protocol == SrspProtocol::DenovoB => {
+                Gpu::RegisteringWrites(self.registering(srsp, self.inject.registering_writes()))
+            }
+            None => Gpu::Registering(self.registering(srsp, self.inject.registering())),
         }
     }
 
-    fn registering(&self, srsp: Srsp) -> HlrcFabricParams {
+    fn registering<I: System>(&self, srsp: Srsp, inject: Option<I>) -> RegisteringFabricParams<I> {
         let network = match self.mesh {
             0 => Network::Flat { link: self.crossbar_latency },
             columns => Network::Mesh { columns },
         };
-        let published = HlrcFabricParams::of(srsp, network);
-        HlrcFabricParams {
-            l1: HlrcL1Params {
+        let published = RegisteringFabricParams::of(srsp, network);
+        RegisteringFabricParams {
+            l1: RegisteringParams {
                 size: self.l1_size,
                 ways: self.l1_ways,
                 latency: self.l1_latency,
@@ -42,7 +47,7 @@ impl SrspKeys {
                 targets: self.l1_targets,
                 sq: self.sync_queue,
                 owned_aware: self.owned_aware,
-                inject: self.inject.registering().unwrap_or(HlrcInject::None),
+                inject: inject.unwrap_or(I::NONE),
                 ..published.l1
             },
             l2: HlrcL2Params {
@@ -56,8 +61,14 @@ impl SrspKeys {
                 writes: self.l2_writes,
                 write: self.l2_write.write(),
                 owned_aware: self.owned_aware,
+                fault: if self.inject == SrspSlip::OldRead {
+                    HlrcL2Fault::OldRead
+                } else {
+                    HlrcL2Fault::None
+                },
                 ..published.l2
-            },
+            }
+            .of(I::REGISTERED),
             network,
         }
     }

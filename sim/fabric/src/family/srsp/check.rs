@@ -5,7 +5,7 @@ use super::{Gpu, SrspKeys};
 use crate::config::{Common, ConfigError, FabricConfig, Named, size};
 use crate::cu::Model;
 use weft_blocks::registry::BlockError;
-use weft_srsp::fabric::HlrcFabricParams;
+use weft_srsp::fabric::{RegisteringFabricParams, System};
 
 /// The keys of a configuration of this family.
 pub(super) struct Checked<'a> {
@@ -76,6 +76,7 @@ impl Checked<'_> {
         let scoped = match self.keys.gpu(self.common) {
             Gpu::Scoped(params) => params,
             Gpu::Registering(params) => return self.check_registering(&params),
+            Gpu::RegisteringWrites(params) => return self.check_registering(&params),
         };
         let l1 = [("size", "l1_size"), ("ways", "l1_ways"), ("latency", "l1_latency"), ("sfifo", "l1_sfifo")];
         let l1 = l1.into_iter().chain([("pa", "pa_entries"), ("aff", "aff_entries")]);
@@ -87,7 +88,7 @@ impl Checked<'_> {
         self.told(scoped.validate(), &[("columns", "mesh"), ("link", "crossbar_latency")])
     }
 
-    fn check_registering(&self, params: &HlrcFabricParams) -> Result<(), ConfigError> {
+    fn check_registering<I: System>(&self, params: &RegisteringFabricParams<I>) -> Result<(), ConfigError> {
         let of_l1 = ["size", "ways", "latency", "sfifo", "targets"];
         let of_l2 = ["size", "ways", "latency", "sfifo", "mshrs", "targets", "writes"];
         let name = |level: &str, key: &str| format!("{level}_{key}");

@@ -1,9 +1,12 @@
-//! The hardware of a fabric of the family: L1s with scopes, or L1s that register their atomic lines.
+//! The hardware of a fabric of the family: L1s with scopes, or L1s that register lines: those of atomics, or all that are written.
 
+use super::order::Heeds;
 use std::sync::Arc;
 use weft_blocks::registry::BlockError;
 use weft_rtl::ir::Module;
-use weft_srsp::fabric::{HlrcFabricParams, SrspFabricParams, hlrc_fabric, srsp_fabric};
+use weft_srsp::fabric::{
+    DenovoFabricParams, HlrcFabricParams, SrspFabricParams, registering_fabric, srsp_fabric,
+};
 use weft_srsp::params::Srsp;
 
 /// Parameters of a GPU.
@@ -13,6 +16,8 @@ pub enum Gpu {
     Scoped(SrspFabricParams),
     /// hLRC.
     Registering(HlrcFabricParams),
+    /// DeNovo-B.
+    RegisteringWrites(DenovoFabricParams),
 }
 
 /// Sets, ways and tag bits of an L2 bank.
@@ -28,6 +33,7 @@ impl Gpu {
         match self {
             Gpu::Scoped(p) => p.srsp(),
             Gpu::Registering(p) => p.srsp(),
+            Gpu::RegisteringWrites(p) => p.srsp(),
         }
     }
 
@@ -38,7 +44,8 @@ impl Gpu {
     pub fn module(&self) -> Result<Arc<Module>, BlockError> {
         match self {
             Gpu::Scoped(p) => srsp_fabric(p),
-            Gpu::Registering(p) => hlrc_fabric(p),
+            Gpu::Registering(p) => registering_fabric(p),
+            Gpu::RegisteringWrites(p) => registering_fabric(p),
         }
     }
 
@@ -47,18 +54,24 @@ impl Gpu {
         match self {
             Gpu::Scoped(p) => p.module_name(),
             Gpu::Registering(p) => p.module_name(),
+            Gpu::RegisteringWrites(p) => p.module_name(),
         }
     }
 
-    /// Scopes count; without them every atomic orders everything.
-    pub fn scoped(&self) -> bool {
-        matches!(self, Gpu::Scoped(_))
+    /// What of an access's order its L1s heed.
+    pub fn heeds(&self) -> Heeds {
+        match self {
+            Gpu::Scoped(_) => Heeds::Scopes,
+            Gpu::Registering(_) => Heeds::Nothing,
+            Gpu::RegisteringWrites(_) => Heeds::Semantics,
+        }
     }
 
     pub(super) fn bank(&self) -> BankShape {
         let bank = match self {
             Gpu::Scoped(p) => p.l2.bank(),
             Gpu::Registering(p) => p.l2.bank(),
+            Gpu::RegisteringWrites(p) => p.l2.bank(),
         };
         BankShape { sets: bank.sets(), ways: bank.ways, tag_bits: bank.tag_bits() }
     }

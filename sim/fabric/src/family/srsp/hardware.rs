@@ -80,7 +80,7 @@ impl Hardware for SrspHardware {
     fn promotes(&self) -> bool {
         match &self.params {
             Gpu::Scoped(p) => p.l1.system != Impl::Base,
-            Gpu::Registering(_) => true,
+            Gpu::Registering(_) | Gpu::RegisteringWrites(_) => true,
         }
     }
 
@@ -119,7 +119,7 @@ impl Hardware for SrspHardware {
     }
 
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
-        Ok(vec![Box::new(Order::new(self.params.srsp().cus, self.params.scoped()))])
+        Ok(vec![Box::new(Order::new(self.params.srsp().cus, self.params.heeds()))])
     }
 
     fn meter(&self) -> Box<dyn Meter> {

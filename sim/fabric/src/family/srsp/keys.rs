@@ -2,6 +2,7 @@
 
 use crate::config::Legal::{OneOf, Power, Switch, Within};
 use crate::config::{M, Named, keys, named};
+use weft_srsp::denovo_b_l1::DenovoInject;
 use weft_srsp::hlrc_l1::HlrcInject;
 use weft_srsp::hlrc_l2::L2Write;
 use weft_srsp::l1::{Closes, Inject};
@@ -24,6 +25,8 @@ named! {
         SrspOpt = "srsp-opt",
         /// Unscoped atomics on lines that their L1 registers.
         Hlrc = "hlrc",
+        /// The same, with every line registered that is written.
+        DenovoB = "denovo-b",
     }
 }
 
@@ -58,6 +61,16 @@ named! {
         FlushAfterAck = "flush-after-ack",
         /// With protocol hlrc: gaining a line drops nothing.
         NoGainInv = "no-gain-inv",
+        /// With protocol denovo-b: a line that comes to be registered overwrites what was stored meanwhile.
+        GrantOverwrites = "grant-overwrites",
+        /// With protocol denovo-b: who reads a registered line takes it from its owner, and the L2 does not learn of it.
+        ReadTakes = "read-takes",
+        /// With protocol denovo-b: a line that is given back on demand does not say which bytes were written.
+        LostMask = "lost-mask",
+        /// With protocol denovo-b: what a reader was told is told again, which does no harm.
+        ToldAgain = "told-again",
+        /// With protocol denovo-b: who reads a registered line gets what the L2 has of it.
+        OldRead = "old-read",
     }
 }
 
@@ -120,7 +133,7 @@ impl BroadcastCloses {
 impl SrspSlip {
     /// The L1s of a protocol have what the slip leaves out.
     pub(super) fn exists(self, protocol: SrspProtocol, order: BroadcastOrder) -> bool {
-        use SrspProtocol::{Brsp, Global, Scope, Srsp, SrspOpt, Steal};
+        use SrspProtocol::{Brsp, DenovoB, Global, Scope, Srsp, SrspOpt, Steal};
         let token = protocol == Brsp && order == BroadcastOrder::Token;
         match self {
             SrspSlip::None => true,
@@ -136,7 +149,8 @@ impl SrspSlip {
             SrspSlip::EarlyUnlock => matches!(protocol, Brsp | Srsp | SrspOpt) && !token,
             // Without probes all that an L1 hears of others comes on the channel of its fills, behind what was read
             // before: an invalidation finds no older line under way.
-            SrspSlip::NoNoinst => !matches!(protocol, Global | Scope | Steal),
+            SrspSlip::NoNoinst => !matches!(protocol, Global | Scope | Steal | DenovoB),
+            slip if protocol == DenovoB => slip.registering_writes().is_some(),
             slip if protocol.system(order).is_some() => slip.scoped().is_some(),
             slip => slip.registering().is_some(),
         }
@@ -157,7 +171,7 @@ impl SrspSlip {
             SrspSlip::EarlyUnlock => Inject::EarlyUnlock,
             SrspSlip::EarlyRelease => Inject::EarlyRelease,
             SrspSlip::KeepsCopies => Inject::KeepsCopies,
-            SrspSlip::FlushAfterAck | SrspSlip::NoGainInv => return None,
+            _ => return None,
         })
     }
 
@@ -168,6 +182,22 @@ impl SrspSlip {
             SrspSlip::NoNoinst => Some(HlrcInject::NoNoinst),
             SrspSlip::FlushAfterAck => Some(HlrcInject::FlushAfterAck),
             SrspSlip::NoGainInv => Some(HlrcInject::NoGainInv),
+            _ => None,
+        }
+    }
+}
+
+impl SrspSlip {
+    /// The same of L1s that register all that is written, and their banks.
+    pub(super) fn registering_writes(self) -> Option<DenovoInject> {
+        match self {
+            SrspSlip::None | SrspSlip::OldRead => Some(DenovoInject::None),
+            SrspSlip::EarlyRelease => Some(DenovoInject::EarlyRelease),
+            SrspSlip::KeepsCopies => Some(DenovoInject::KeepsCopies),
+            SrspSlip::GrantOverwrites => Some(DenovoInject::GrantOverwrites),
+            SrspSlip::ReadTakes => Some(DenovoInject::ReadTakes),
+            SrspSlip::LostMask => Some(DenovoInject::LostMask),
+            SrspSlip::ToldAgain => Some(DenovoInject::ToldAgain),
             _ => None,
         }
     }
@@ -184,7 +214,7 @@ impl SrspProtocol {
             }),
             SrspProtocol::Srsp => Some(Impl::Srsp),
             SrspProtocol::SrspOpt => Some(Impl::SrspOpt),
-            SrspProtocol::Hlrc => None,
+            SrspProtocol::Hlrc | SrspProtocol::DenovoB => None,
         }
     }
 
@@ -195,7 +225,7 @@ impl SrspProtocol {
             SrspProtocol::Scope => "scope",
             SrspProtocol::Steal => "steal",
             SrspProtocol::Brsp | SrspProtocol::Srsp | SrspProtocol::SrspOpt => "remote",
-            SrspProtocol::Hlrc => "atomic",
+            SrspProtocol::Hlrc | SrspProtocol::DenovoB => "atomic",
         }
     }
 }
@@ -215,10 +245,10 @@ keys! {
             broadcast_order: BroadcastOrder = BroadcastOrder::Line, "", OneOf(BroadcastOrder::NAMES), "protocol brsp: what keeps remote operations apart: the lock of their line at the L2, under which those on other lines go on, or one token of the GPU, with the address locked in the L1s; either is right, and the lock is the simpler hardware";
             broadcast_closes: BroadcastCloses = BroadcastCloses::Line, "", OneOf(BroadcastCloses::NAMES), "protocol brsp with broadcast_order token (line: accesses to the line alone): what a remote operation keeps the other CUs from between the flush and the invalidation of their L1s: all accesses, those that synchronise, or those to the line of its address; each is right, and none of it would not be";
             locks: u32 = 8, "lines", Within(1, 64), "lines that are locked at once in an L2 bank";
-            revokes: u32 = 8, "lines", Within(1, 64), "protocol hlrc: lines that are revoked at once in an L2 bank";
-            owned_aware: bool = true, "", Switch, "protocol hlrc: registered lines are replaced last, in L1s and L2 banks";
-            l2_write: DataWrite = DataWrite::Combine, "", OneOf(DataWrite::NAMES), "protocol hlrc: written data is combined in the L2, or goes through it to memory and drops the copy there";
-            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s, to try the checks; simulation only. With protocol srsp or srsp-opt alone pa-dropped, flush-short, early-pack, no-miss-fence; with brsp and broadcast_order token alone open-lock; with these three open-gate and, but for that order, early-unlock, and with hlrc too no-noinst; with all but hlrc no-replay, early-release, keeps-copies; with hlrc alone flush-after-ack, no-gain-inv";
+            revokes: u32 = 8, "lines", Within(1, 64), "protocols hlrc and denovo-b: lines that are revoked at once in an L2 bank, or read at their owners";
+            owned_aware: bool = true, "", Switch, "protocols hlrc and denovo-b: registered lines are replaced last, in L1s and L2 banks";
+            l2_write: DataWrite = DataWrite::Combine, "", OneOf(DataWrite::NAMES), "protocol hlrc: written data is combined in the L2, or goes through it to memory and drops the copy there; of no effect with denovo-b, where it is registered";
+            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s, to try the checks; simulation only. With protocol srsp or srsp-opt alone pa-dropped, flush-short, early-pack, no-miss-fence; with brsp and broadcast_order token alone open-lock; with these three open-gate and, but for that order, early-unlock, and with hlrc too no-noinst; with all but hlrc and denovo-b no-replay, with all but hlrc early-release, keeps-copies; with hlrc alone flush-after-ack, no-gain-inv; with denovo-b alone grant-overwrites, read-takes, lost-mask, old-read and told-again, which does no harm";
         }
         Caches {
             banks: u32 = 4, "banks", Power(1, 8), "L2 banks, line interleaved, each with a DRAM channel";

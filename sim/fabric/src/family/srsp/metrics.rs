@@ -8,29 +8,44 @@ const SUMS: &[Sum] = &[
         "l1_loads",
         "loads",
         "plain loads that L1s have taken, line by line",
-        &["l1.srsp_l1_loads", "l1.hlrc_l1_loads"],
+        &["l1.srsp_l1_loads", "l1.hlrc_l1_loads", "l1.denovo_b_l1_loads"],
     ),
     (
         "l1_stores",
         "stores",
         "plain stores that L1s have taken, line by line",
-        &["l1.srsp_l1_stores", "l1.hlrc_l1_stores"],
+        &["l1.srsp_l1_stores", "l1.hlrc_l1_stores", "l1.denovo_b_l1_stores"],
     ),
     (
         "l1_syncs",
         "accesses",
         "accesses with synchronisation that L1s have taken",
-        &["l1.srsp_l1_syncs", "l1.hlrc_l1_atomics"],
+        &["l1.srsp_l1_syncs", "l1.hlrc_l1_atomics", "l1.denovo_b_l1_atomics"],
     ),
-    ("l1_hits", "loads", "plain loads answered without a fill", &["l1.srsp_l1_hits", "l1.hlrc_l1_hits"]),
+    (
+        "l1_hits",
+        "loads",
+        "plain loads answered without a fill",
+        &["l1.srsp_l1_hits", "l1.hlrc_l1_hits", "l1.denovo_b_l1_hits"],
+    ),
     (
         "l1_misses",
         "accesses",
         "loads and atomics that wait for a fill",
-        &["l1.srsp_l1_misses", "l1.hlrc_l1_misses"],
+        &["l1.srsp_l1_misses", "l1.hlrc_l1_misses", "l1.denovo_b_l1_misses"],
     ),
-    ("l1_fetches", "lines", "lines that L1s ask of the L2", &["l1.srsp_l1_fetches", "l1.hlrc_l1_fetches"]),
-    ("a1", "atomics", "atomics performed in an L1", &["l1.srsp_l1_a1", "l1.hlrc_l1_local"]),
+    (
+        "l1_fetches",
+        "lines",
+        "lines that L1s ask of the L2",
+        &["l1.srsp_l1_fetches", "l1.hlrc_l1_fetches", "l1.denovo_b_l1_fetches"],
+    ),
+    (
+        "a1",
+        "atomics",
+        "atomics performed in an L1",
+        &["l1.srsp_l1_a1", "l1.hlrc_l1_local", "l1.denovo_b_l1_local"],
+    ),
     ("a2", "atomics", "atomics that an L1 sends to the L2", &["l1.srsp_l1_a2"]),
     ("wb_flush", "write-backs", "write-backs of flushes", &["l1.srsp_l1_wb_flush"]),
     ("wb_pop", "write-backs", "write-backs for room in an sFIFO", &["l1.srsp_l1_wb_pop"]),
@@ -38,12 +53,17 @@ const SUMS: &[Sum] = &[
     ("wb_inv", "write-backs", "write-backs of lines that are dropped", &["l1.srsp_l1_wb_inv"]),
     ("flash_own", "invalidations", "invalidations of an L1 for its own operation", &["l1.srsp_l1_flash_own"]),
     ("flash_probe", "invalidations", "invalidations of an L1 for a probe", &["l1.srsp_l1_flash_probe"]),
-    ("flush_release", "flushes", "flushes of an L1 for its own release", &["l1.srsp_l1_flush_release"]),
+    (
+        "flush_release",
+        "flushes",
+        "flushes of an L1 for its own release",
+        &["l1.srsp_l1_flush_release", "l1.denovo_b_l1_flush_release"],
+    ),
     (
         "flush_acquire",
         "flushes",
         "flushes of an L1 before its own invalidation",
-        &["l1.srsp_l1_flush_acquire"],
+        &["l1.srsp_l1_flush_acquire", "l1.denovo_b_l1_flush_acquire"],
     ),
     (
         "flush_remote",
@@ -56,7 +76,7 @@ const SUMS: &[Sum] = &[
         "flash_acquire",
         "invalidations",
         "invalidations of an L1 for its own acquire",
-        &["l1.srsp_l1_flash_acquire"],
+        &["l1.srsp_l1_flash_acquire", "l1.denovo_b_l1_flash_acquire"],
     ),
     (
         "flash_promoted",
@@ -127,7 +147,7 @@ const SUMS: &[Sum] = &[
     (
         "l2_accesses",
         "accesses",
-        "lookups in the L2: reads, write-backs, atomics, remote operations, registrations and lines given back",
+        "lookups in the L2: reads, write-backs, atomics, remote operations, registrations, lines given back and lines read at their owners",
         &[
             "bank.l2_rd",
             "bank.l2_wb",
@@ -137,18 +157,26 @@ const SUMS: &[Sum] = &[
             "bank.l2_reg",
             "bank.l2_unreg",
             "bank.l2_revoke_acks",
+            "bank.l2_read_acks",
         ],
     ),
     ("l2_hits", "reads", "reads and atomics answered without memory", &["bank.l2_hits"]),
     ("l2_grants", "locks", "lines locked for remote operations", &["bank.l2_grants"]),
-    ("registrations", "lines", "lines registered by an L1 (hLRC)", &["bank.l2_reg_data"]),
+    ("registrations", "lines", "lines registered by an L1 (hLRC, DeNovo-B)", &["bank.l2_reg_data"]),
+    (
+        "reg_stores",
+        "lines",
+        "of these: for plain stores (DeNovo-B)",
+        &["l1.denovo_b_l1_reg_flush", "l1.denovo_b_l1_reg_pop", "l1.denovo_b_l1_reg_load"],
+    ),
+    ("owner_reads", "lines", "registered lines read at their owners (DeNovo-B)", &["bank.l2_reads"]),
     (
         "revokes",
         "lines",
-        "registered lines asked back for another L1 or for room (hLRC)",
+        "registered lines asked back for another L1 or for room (hLRC, DeNovo-B)",
         &["bank.l2_revokes"],
     ),
-    ("recalls", "lines", "of these: for room in the L2 (hLRC)", &["bank.l2_recalls"]),
+    ("recalls", "lines", "of these: for room in the L2 (hLRC, DeNovo-B)", &["bank.l2_recalls"]),
     (
         "flush_loss",
         "flushes",
@@ -190,7 +218,9 @@ pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
     );
     let dram = format!("{} reads, {} writes", n("dram_reads"), n("dram_writes"));
     let mut lines = vec![("L1", l1), ("L2 accesses", n("l2_accesses").to_string())];
-    if n("registrations") > 0 {
+    if n("owner_reads") + n("reg_stores") > 0 {
+        lines.push(("registered lines", registered_writes(m)));
+    } else if n("registrations") > 0 {
         lines.push(("registered lines", registered(m)));
     } else {
         lines.extend(scoped(m));
@@ -208,6 +238,20 @@ fn registered(m: &Figures) -> String {
         n("revokes"),
         n("recalls"),
         n("flush_loss")
+    )
+}
+
+fn registered_writes(m: &Figures) -> String {
+    let n = |name: &str| m.count(name);
+    format!(
+        "{} gained, {} of them for stores; {} asked back, {} of them for room; {} read at their owners; {} flushes of releases, {} invalidations of acquires",
+        n("registrations"),
+        n("reg_stores"),
+        n("revokes"),
+        n("recalls"),
+        n("owner_reads"),
+        n("flush_release"),
+        n("flash_acquire")
     )
 }
 

@@ -3,7 +3,7 @@
 //! | part | what |
 //! | --- | --- |
 //! | [`SrspKeys`] | the keys of srsp.md section 2, and which combinations cannot be built |
-//! | [`Gpu`] | parameters of its hardware: with scopes, or hLRC |
+//! | [`Gpu`] | parameters of its hardware: with scopes, hLRC or DeNovo-B |
 //! | `hardware` | ports and promises of the fabric |
 //! | `port` | the memory channels behind the L2 banks |
 //! | `banks` | what the L2 holds newer than memory |

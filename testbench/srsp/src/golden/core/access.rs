@@ -10,6 +10,7 @@ impl Core {
     /// The frame for a new line, if there is one now.
     fn room(&self, line: u64) -> Option<usize> {
         let free = self.wbt.free();
+        let free = free && !self.registers;
         let plain = |frame: &Frame| {
             !matches!(frame.state, State::P | State::PR | State::O) && (free || !frame.dirty())
         };
@@ -35,16 +36,47 @@ impl Core {
         };
         let Some(at) = self.room(line) else { return Took::Wait };
         self.settle_in(at, Frame { state, line, mask: 0, data: Data::default() });
-        let reg = state == State::PR;
-        let targets = vec![target];
-        let (noinst, replay, filled, uncached) = (false, false, false, false);
-        self.mshrs[mshr] = Some(Mshr { line, noinst, replay, filled, reg, uncached, targets });
-        let number = mshr as u8;
-        self.send_req(
-            line,
-            if reg { ReqKind::Reg { line, mshr: number } } else { ReqKind::Rd { line, mshr: number } },
-        );
+        self.open_mshr(mshr, line, vec![target], state == State::PR);
         Took::Done
+    }
+    /// Takes an MSHR for an RD or REG and sends it.
+    fn open_mshr(&mut self, at: usize, line: u64, targets: Vec<Target>, reg: bool) {
+        let (noinst, replay, filled, uncached) = (false, false, false, false);
+        let written = self.lines.get(line).is_some_and(|frame| frame.mask != 0);
+        let uncounted = self.slips(Slip::UncountedReg) && !targets.is_empty();
+        let counts = reg && self.registers && written && !uncounted;
+        let epoch = counts.then_some(self.epoch);
+        self.unacked[usize::from(self.epoch)] += u32::from(counts);
+        self.mshrs[at] = Some(Mshr { line, noinst, replay, filled, reg, epoch, uncached, targets });
+        let mshr = at as u8;
+        self.send_req(line, if reg { ReqKind::Reg { line, mshr } } else { ReqKind::Rd { line, mshr } });
+    }
+    /// DeNovo-B: a line that is here may be registered now.
+    pub fn may_register(&self, line: u64) -> bool {
+        let unregistered = self.slips(Slip::RegPastUnreg) || !self.wbt.has(line);
+        unregistered && self.mshrs.iter().any(Option::is_none)
+    }
+    /// DeNovo-B: registers a line that is here, dirty bytes and all, if [`Core::may_register`].
+    pub fn register(&mut self, line: u64) {
+        self.register_for(line, Vec::new());
+    }
+    /// The same for operations that wait for it.
+    pub fn register_for(&mut self, line: u64, targets: Vec<Target>) {
+        let Some(at) = self.mshrs.iter().position(Option::is_none) else { return };
+        if let Some(frame) = self.lines.get_mut(line) {
+            frame.state = State::PR;
+        }
+        self.open_mshr(at, line, targets, true);
+    }
+    /// Performs an atomic on an owned line: the old value, and whether it wrote.
+    pub fn perform_owned(&mut self, sync: &Sync) -> (u64, bool) {
+        let Some(frame) = self.lines.get_mut(sync.atomic.line()) else { return (0, false) };
+        let (old, wrote) = sync.atomic.perform(&mut frame.data);
+        if wrote {
+            frame.mask |= sync.atomic.mask();
+        }
+        self.lines.touch(sync.atomic.line());
+        (old, wrote)
     }
     /// Joins the miss that is pending on a line.
     pub fn join(&mut self, line: u64, target: Target) -> Took {
@@ -65,7 +97,11 @@ impl Core {
         if self.stuck(line) {
             return Took::Wait;
         }
-        self.expel(line);
+        if self.registers {
+            self.register(line);
+        } else {
+            self.expel(line);
+        }
         Took::NotYet
     }
 

@@ -44,6 +44,8 @@ pub struct L1Params {
     pub wbt: usize,
     /// Operations that wait for the sync unit.
     pub sq: usize,
+    /// DeNovo-B: dirty lines are registered, not written back.
+    pub registers: bool,
     /// One thing done wrong.
     pub slip: Option<Slip>,
 }
@@ -92,6 +94,8 @@ pub struct Mshr {
     pub filled: bool,
     /// hLRC: the line is being registered.
     pub reg: bool,
+    /// DeNovo-B: fence epoch in which this registration counts.
+    pub epoch: Option<bool>,
     /// hLRC: the answer is not installed (RDU).
     pub uncached: bool,
     /// In order.
@@ -105,6 +109,8 @@ pub enum Who {
     Probe,
     Sync,
     Capture,
+    /// DeNovo-B: the release of this request.
+    Release(u32),
 }
 
 /// A client of the drain.
@@ -131,7 +137,7 @@ pub struct Core {
     pub wbt: Wbt,
     /// Epoch of write-backs sent now.
     pub epoch: bool,
-    /// Write-backs under way per epoch.
+    /// Write-backs or, in DeNovo-B, registrations under way per epoch.
     pub unacked: [u32; 2],
     /// Clients of the drain; the first is served.
     pub drain: VecDeque<Client>,
@@ -142,6 +148,7 @@ pub struct Core {
     banks: u8,
     targets: usize,
     selective: bool,
+    registers: bool,
     slip: Option<Slip>,
 }
 
@@ -169,6 +176,7 @@ impl Core {
             banks: p.banks,
             targets: p.mshrs.1,
             selective: p.imp.selective(),
+            registers: p.registers,
             slip: p.slip,
         }
     }
@@ -229,9 +237,10 @@ impl Core {
             _ => self.fault("a WB_ACK that was not expected"),
         }
     }
-    /// The write-back of a dirty line would find no WBT entry.
+    /// The write-back of a dirty line would find no WBT entry, its registration no MSHR or its UNREG under way.
     pub fn stuck(&self, line: u64) -> bool {
-        self.lines.get(line).is_some_and(Frame::dirty) && !self.wbt.free()
+        let free = if self.registers { self.may_register(line) } else { self.wbt.free() };
+        self.lines.get(line).is_some_and(Frame::dirty) && !free
     }
     /// Writes a dirty line back and drops it.
     fn expel(&mut self, line: u64) {
@@ -250,7 +259,10 @@ impl Core {
             self.rel.lr.popped(index);
         }
         self.drain.iter_mut().for_each(|client| client.left = client.left.saturating_sub(1));
-        if let Some(frame) = self.lines.get(line).copied().filter(Frame::dirty) {
+        let dirty = self.lines.get(line).copied().filter(Frame::dirty);
+        if self.registers && dirty.is_some() {
+            self.register(line);
+        } else if let Some(frame) = dirty {
             self.write_back(line, frame.mask, frame.data);
             if frame.state == State::W {
                 self.lines.drop(line);
@@ -317,10 +329,14 @@ impl Core {
     }
     /// flash-inv: all lines but those that are owned or being registered.
     pub fn flash_inv(&mut self) {
-        if self.lines.iter().any(Frame::dirty) {
+        let early = self.slips(Slip::FlushBeforeAccess);
+        if self.lines.iter().any(Frame::dirty) && !early {
             self.fault("flash-inv meets a dirty line");
         }
-        let gone = |frame: &&mut Frame| matches!(frame.state, State::V | State::D | State::W);
+        let gone = |frame: &&mut Frame| match frame.state {
+            State::D | State::W => !early,
+            state => state == State::V,
+        };
         self.lines.iter_mut().filter(gone).for_each(|frame| frame.state = State::I);
         self.lines.tidy();
         self.rel.lr.clear();
@@ -350,8 +366,16 @@ impl Core {
         if counted(false) > self.unacked[0] || counted(true) > self.unacked[1] {
             return Some("an epoch counter is below its write-backs under way");
         }
-        let masked =
-            self.lines.iter().all(|frame| frame.dirty() || frame.mask == 0 || frame.state == State::O);
-        (!masked).then_some("a clean line has dirty bytes")
+        let kept = |state: State| state == State::O || self.registers && state == State::PR;
+        let masked = |frame: &Frame| frame.dirty() || frame.mask == 0 || kept(frame.state);
+        if !self.lines.iter().all(masked) {
+            return Some("a clean line has dirty bytes");
+        }
+        let registering = |epoch| {
+            let mshrs = self.mshrs.iter().flatten();
+            mshrs.filter(|mshr| mshr.epoch == Some(epoch)).count() as u32
+        };
+        let counted = !self.registers || [false, true].map(registering) == self.unacked;
+        (!counted).then_some("an epoch counter is not that of its registrations under way")
     }
 }

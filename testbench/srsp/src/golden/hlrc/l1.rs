@@ -120,8 +120,8 @@ impl L1 {
             return self.core.join(line, target);
         }
         let Some(at) = self.core.mshrs.iter().position(Option::is_none) else { return Took::Wait };
-        let (noinst, replay, filled, reg, uncached) = (false, false, false, false, true);
-        let mshr = Mshr { line, noinst, replay, filled, reg, uncached, targets: vec![target] };
+        let (noinst, replay, filled, reg, epoch, uncached) = (false, false, false, false, None, true);
+        let mshr = Mshr { line, noinst, replay, filled, reg, epoch, uncached, targets: vec![target] };
         self.core.mshrs[at] = Some(mshr);
         self.core.send_req(line, ReqKind::Rdu { line, mshr: at as u8 });
         Took::Done
@@ -139,7 +139,7 @@ impl L1 {
         let target = Target { id, work: Work::Atomic(*sync), again: false };
         match self.core.lines.state(line) {
             State::O => {
-                let (old, wrote) = self.perform(sync);
+                let (old, wrote) = self.core.perform_owned(sync);
                 self.core.done(id, sync, old, wrote);
                 Took::Done
             }
@@ -159,15 +159,6 @@ impl L1 {
                 self.or_evict(took, line)
             }
         }
-    }
-    fn perform(&mut self, sync: &Sync) -> (u64, bool) {
-        let Some(frame) = self.core.lines.get_mut(sync.atomic.line()) else { return (0, false) };
-        let (old, wrote) = sync.atomic.perform(&mut frame.data);
-        if wrote {
-            frame.mask |= sync.atomic.mask();
-        }
-        self.core.lines.touch(sync.atomic.line());
-        (old, wrote)
     }
     /// A request waits: if that is because all frames of its set are owned, one of them is evicted.
     fn or_evict(&mut self, took: Took, line: u64) -> Took {
@@ -247,7 +238,7 @@ impl L1 {
         let mut replies = Vec::new();
         for target in &mshr.targets {
             if let Work::Atomic(sync) = target.work {
-                let (old, wrote) = self.perform(&sync);
+                let (old, wrote) = self.core.perform_owned(&sync);
                 self.core.send(Out::Performed {
                     cu: self.own,
                     id: Some(target.id),

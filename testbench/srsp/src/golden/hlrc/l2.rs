@@ -6,7 +6,7 @@ use super::super::lines::State;
 use super::super::msg::{MemKind, Out, Probe, ProbeKind, RspKind};
 use super::super::word::{Data, LINE};
 
-/// A registered line: R, or RV when a REVOKE has been sent.
+/// A registered line: R, or RV when a REVOKE or, in DeNovo-B, a READ has been sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Owner {
     /// Its L1.
@@ -15,10 +15,12 @@ pub struct Owner {
     pub revoke: Option<Revoke>,
 }
 
-/// A REVOKE under way.
+/// A REVOKE or READ under way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Revoke {
-    /// {L1, MSHR} of the REG that waits for it; none in a recall.
+    /// It is a READ.
+    pub read: bool,
+    /// {L1, MSHR} of the REG or RD that waits for it; none in a recall.
     pub req: Option<(u8, u8)>,
     /// The owner's UNREG has come instead, with this WBT entry.
     pub unreg: Option<u8>,
@@ -48,8 +50,13 @@ impl L2 {
         }
     }
     fn revoke(&mut self, line: u64, cu: u8, req: Option<(u8, u8)>) {
-        self.owners.insert(line, Owner { cu, revoke: Some(Revoke { req, unreg: None }) });
-        let probe = Probe { kind: ProbeKind::Revoke, addr: line * LINE, req: self.p.bank };
+        self.probe(line, cu, ProbeKind::Revoke, req);
+    }
+    /// Asks the owner of a line for it or for its bytes.
+    pub(in super::super) fn probe(&mut self, line: u64, cu: u8, kind: ProbeKind, req: Option<(u8, u8)>) {
+        let read = kind == ProbeKind::Read;
+        self.owners.insert(line, Owner { cu, revoke: Some(Revoke { read, req, unreg: None }) });
+        let probe = Probe { kind, addr: line * LINE, req: self.p.bank };
         self.out.push(Out::Revoke(cu, probe));
     }
     /// No frame is free for a line: the owner of a victim is asked to give it back, one victim of a set at a time.
@@ -73,7 +80,7 @@ impl L2 {
         let data = self.lines.get(line).map_or(Data::default(), |frame| frame.data);
         self.send(src, RspKind::RegData { mshr, data });
     }
-    fn merge(&mut self, line: u64, mask: u64, data: Data) {
+    pub(in super::super) fn merge(&mut self, line: u64, mask: u64, data: Data) {
         match self.lines.get_mut(line) {
             Some(frame) => {
                 frame.data.merge(mask, &data);
@@ -83,7 +90,7 @@ impl L2 {
         }
     }
     /// The line is nobody's.
-    fn give_back(&mut self, line: u64) {
+    pub(in super::super) fn give_back(&mut self, line: u64) {
         self.owners.remove(&line);
         let Some(frame) = self.lines.get(line).copied().filter(|frame| frame.mask != 0) else { return };
         let queued = self.sfifo.entries().any(|entry| entry.1 == line);
@@ -116,7 +123,7 @@ impl L2 {
     /// REVOKE_ACK, with the line or, after an UNREG, without.
     pub(in super::super) fn revoked(&mut self, src: u8, line: u64, has: Option<(u64, Data)>) {
         let owner = self.owners.get(&line).copied().filter(|owner| owner.cu == src);
-        let Some(Owner { revoke: Some(revoke), .. }) = owner else {
+        let Some(revoke) = owner.and_then(|owner| owner.revoke).filter(|revoke| !revoke.read) else {
             return self.fault(format!("REVOKE_ACK of L1 {src}, which was not asked for line {line:#x}"));
         };
         match (has, revoke.unreg) {

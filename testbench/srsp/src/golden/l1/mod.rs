@@ -277,7 +277,9 @@ impl L1 {
         match who {
             super::core::Who::Probe => self.probe_drained(),
             super::core::Who::Sync => self.run_drained(),
-            super::core::Who::Capture => self.core.fault("a capture buffer in an L1 that has none"),
+            super::core::Who::Capture | super::core::Who::Release(_) => {
+                self.core.fault("a client of the drain that this L1 has not");
+            }
         }
     }
     /// flash-inv, with the tables.

@@ -86,7 +86,7 @@ impl L1 {
                 self.core.flush_all(Who::Probe);
                 (Stage::FlushInv, false)
             }
-            ProbeKind::Revoke => {
+            ProbeKind::Revoke | ProbeKind::Read => {
                 self.core.fault("a REVOKE in an L1 without owned lines");
                 (Stage::Wait, false)
             }

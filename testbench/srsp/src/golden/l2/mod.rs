@@ -14,6 +14,7 @@
 use super::core::Took;
 use super::lines::{Frame, Lines, State};
 use super::msg::{MemKind, Out, Req, ReqKind, Rsp, RspKind, Wb, WbKind};
+use super::slip::Slip;
 use super::tables::{LockTbl, SFifo};
 use super::word::{ALL, Atomic, Data};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,10 @@ pub struct L2Params {
     pub under_lock: bool,
     /// hLRC: `L2_WRITE` is THROUGH_INV, else COMBINE.
     pub through: bool,
+    /// DeNovo-B: owners of lines are read, and no L1 writes through.
+    pub reads_owners: bool,
+    /// One thing done wrong.
+    pub slip: Option<Slip>,
 }
 
 /// What waits for a fetch.
@@ -167,6 +172,9 @@ impl L2 {
         if self.closed() {
             return Took::Wait;
         }
+        if self.p.reads_owners {
+            return self.req_denovo(req);
+        }
         let free = |line: u64| self.locks.owner(line).is_none();
         let done = match req.kind {
             ReqKind::Rd { line, mshr } => free(line) && self.read(req.src, line, Waiter::Read(mshr)),
@@ -205,6 +213,9 @@ impl L2 {
             return false;
         }
         match wb.kind {
+            WbKind::Wb { line, .. } if self.p.reads_owners => {
+                self.fault(format!("L1 {} writes line {line:#x} through", wb.src));
+            }
             WbKind::Wb { line, mask, data, wbt, epoch } => {
                 self.write(line, mask, data, (wb.src, wbt, epoch));
             }
@@ -227,6 +238,9 @@ impl L2 {
             WbKind::Unreg { line, mask, data, wbt } => self.unregister(wb.src, line, mask, data, wbt),
             WbKind::RevokeAck { line, has, mask, data } => {
                 self.revoked(wb.src, line, has.then_some((mask, data)));
+            }
+            WbKind::ReadAck { line, has, mask, data } => {
+                self.owner_read(wb.src, line, has.then_some((mask, data)));
             }
         }
         self.settle();

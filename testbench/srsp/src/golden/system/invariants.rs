@@ -10,11 +10,8 @@ impl System {
         self.check_blocks().or_else(|| self.check_probed()).or_else(|| self.check_modifiers())
     }
     fn check_blocks(&self) -> Option<String> {
-        let cache = |cache: &std::rc::Rc<Cache>| match &**cache {
-            Cache::Scoped(l1) => l1.core.check(),
-            Cache::Hlrc(l1) => l1.core.check(),
-        };
-        let l1 = self.l1.iter().enumerate().find_map(|(i, l1)| Some(format!("L1 {i}: {}", cache(l1)?)));
+        let check = |(i, l1): (usize, &std::rc::Rc<Cache>)| Some(format!("L1 {i}: {}", l1.core().check()?));
+        let l1 = self.l1.iter().enumerate().find_map(check);
         l1.or_else(|| {
             self.l2.iter().enumerate().find_map(|(i, l2)| Some(format!("bank {i}: {}", l2.check()?)))
         })
@@ -24,7 +21,7 @@ impl System {
         self.acked.iter().find_map(|(line, l1s)| {
             let holds = |l1: &&u8| match &*self.l1[usize::from(**l1)] {
                 Cache::Scoped(l1) => matches!(l1.core.lines.state(*line), State::V | State::D),
-                Cache::Hlrc(_) => false,
+                _ => false,
             };
             let l1 = l1s.iter().find(holds)?;
             Some(format!("L1 {l1} has line {line:#x} again, while it is locked"))
@@ -36,8 +33,8 @@ impl System {
         for (i, cache) in self.l1.iter().enumerate() {
             let addrs: Vec<u64> = match &**cache {
                 Cache::Scoped(l1) => l1.core.rel.lr.entries().iter().map(|entry| entry.0 << 2).collect(),
-                Cache::Hlrc(l1) => {
-                    let owned = l1.core.lines.iter().filter(|frame| frame.state == State::O);
+                _ => {
+                    let owned = cache.core().lines.iter().filter(|frame| frame.state == State::O);
                     owned.map(|frame| frame.line * 64).collect()
                 }
             };

@@ -7,12 +7,12 @@
 //! - Waves issue their programs one operation at a time. Every event goes to the checker, if there is one.
 
 use super::core::L1Params;
-use super::hlrc;
 use super::l1::{L1, L1Step};
 use super::l2::{L2, L2Params};
 use super::msg::{CuReq, CuRsp, MemReq, MemRsp, Pack, Probe, Req, Rsp, Wb};
 use super::slip::Slip;
 use super::word::{Data, LINE};
+use super::{denovo_b, hlrc};
 use crate::checker::{Model, Scoreboard};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -36,6 +36,8 @@ pub enum Protocol {
     Scoped(Impl),
     /// Section 9, with COMBINE or, if true, THROUGH_INV.
     Hlrc(bool),
+    /// denovo-b.md.
+    DenovoB,
 }
 
 /// Parameters of a system.
@@ -109,7 +111,7 @@ impl SystemParams {
     fn imp(&self) -> Impl {
         match self.protocol {
             Protocol::Scoped(imp) => imp,
-            Protocol::Hlrc(_) => Impl::Base,
+            Protocol::Hlrc(_) | Protocol::DenovoB => Impl::Base,
         }
     }
     fn l1(&self, own: u8) -> L1Params {
@@ -127,6 +129,7 @@ impl SystemParams {
             mshrs: self.mshrs,
             wbt: self.wbt,
             sq: self.sq,
+            registers: self.protocol == Protocol::DenovoB,
             slip: self.slip,
         }
     }
@@ -140,17 +143,31 @@ impl SystemParams {
             locks: self.locks,
             under_lock: self.imp().locks_lines() && self.slip != Some(Slip::ProbeBeforeLock),
             through: self.protocol == Protocol::Hlrc(true),
+            reads_owners: self.protocol == Protocol::DenovoB,
+            slip: self.slip,
         }
     }
 }
 
-/// An L1 of either kind; every one is behind a pointer.
+/// An L1 of any kind; every one is behind a pointer.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum Cache {
     Scoped(L1),
     Hlrc(hlrc::l1::L1),
+    DenovoB(denovo_b::l1::L1),
+}
+
+/// The same of an L1 of each kind.
+macro_rules! each {
+    ($cache:expr, $l1:ident => $do:expr) => {
+        match $cache {
+            Cache::Scoped($l1) => $do,
+            Cache::Hlrc($l1) => $do,
+            Cache::DenovoB($l1) => $do,
+        }
+    };
 }
 
 /// A system in some state. Blocks are shared by clones until they change.
@@ -206,10 +223,12 @@ impl System {
         let cache = |own: u8| match p.protocol {
             Protocol::Scoped(_) => Cache::Scoped(L1::new(p.l1(own))),
             Protocol::Hlrc(_) => Cache::Hlrc(hlrc::l1::L1::new(p.l1(own))),
+            Protocol::DenovoB => Cache::DenovoB(denovo_b::l1::L1::new(p.l1(own))),
         };
         let model = match p.protocol {
             Protocol::Scoped(_) => Model::Scoped,
             Protocol::Hlrc(_) => Model::Global,
+            Protocol::DenovoB => Model::Unscoped,
         };
         let net = Net {
             req: vec![Vec::new(); banks],
@@ -253,11 +272,11 @@ impl System {
     /// An L1 of section 5.
     ///
     /// # Panics
-    /// The system is hLRC.
+    /// The system is another.
     pub fn l1(&self, cu: usize) -> &L1 {
         match &*self.l1[cu] {
             Cache::Scoped(l1) => l1,
-            Cache::Hlrc(_) => panic!("the L1s are those of hLRC"),
+            _ => panic!("the L1s are not those of section 5"),
         }
     }
     /// An L1 of section 9.
@@ -267,7 +286,17 @@ impl System {
     pub fn hlrc(&self, cu: usize) -> &hlrc::l1::L1 {
         match &*self.l1[cu] {
             Cache::Hlrc(l1) => l1,
-            Cache::Scoped(_) => panic!("the L1s are not those of hLRC"),
+            _ => panic!("the L1s are not those of hLRC"),
+        }
+    }
+    /// An L1 of DeNovo-B.
+    ///
+    /// # Panics
+    /// The system is not DeNovo-B.
+    pub fn denovo(&self, cu: usize) -> &denovo_b::l1::L1 {
+        match &*self.l1[cu] {
+            Cache::DenovoB(l1) => l1,
+            _ => panic!("the L1s are not those of DeNovo-B"),
         }
     }
     /// A bank.
@@ -283,21 +312,12 @@ impl System {
         self.waves.iter().all(Wave::done) && self.net.empty() && self.idle()
     }
     fn idle(&self) -> bool {
-        let cache = |cache: &Rc<Cache>| match &**cache {
-            Cache::Scoped(l1) => l1.idle(),
-            Cache::Hlrc(l1) => l1.idle(),
-        };
-        self.l1.iter().all(cache) && self.l2.iter().all(|l2| l2.idle())
+        self.l1.iter().all(|cache| each!(&**cache, l1 => l1.idle())) && self.l2.iter().all(|l2| l2.idle())
     }
     /// What is wrong with the run so far.
     pub fn wrong(&self) -> Option<String> {
         let first = |faults: &[String]| faults.first().cloned();
-        let caches = || {
-            self.l1.iter().find_map(|cache| match &**cache {
-                Cache::Scoped(l1) => first(&l1.core.faults),
-                Cache::Hlrc(l1) => first(&l1.core.faults),
-            })
-        };
+        let caches = || self.l1.iter().find_map(|cache| first(&cache.core().faults));
         let banks = || self.l2.iter().find_map(|l2| first(&l2.faults));
         let checker = || self.checker.as_ref().and_then(|checker| first(checker.faults()));
         first(&self.faults).or_else(caches).or_else(banks).or_else(checker).or_else(|| self.check())
@@ -331,59 +351,48 @@ impl Net {
 }
 
 impl Cache {
+    /// Its lines, misses, write-backs.
+    pub fn core(&self) -> &super::core::Core {
+        each!(self, l1 => &l1.core)
+    }
     fn cu(&mut self, req: &CuReq) -> super::core::Took {
-        match self {
-            Cache::Scoped(l1) => l1.cu(req),
-            Cache::Hlrc(l1) => l1.cu(req),
-        }
+        each!(self, l1 => l1.cu(req))
     }
     fn rsp(&mut self, rsp: &Rsp) {
-        match self {
-            Cache::Scoped(l1) => l1.rsp(rsp),
-            Cache::Hlrc(l1) => l1.rsp(rsp),
-        }
+        each!(self, l1 => l1.rsp(rsp))
     }
     fn probe(&mut self, probe: &Probe) -> bool {
-        match self {
-            Cache::Scoped(l1) => l1.probe(probe),
-            Cache::Hlrc(l1) => l1.probe(probe),
-        }
+        each!(self, l1 => l1.probe(probe))
     }
     fn pack(&mut self, pack: &Pack) {
         match self {
             Cache::Scoped(l1) => l1.pack(pack),
-            Cache::Hlrc(l1) => l1.core.fault("a PACK in hLRC"),
+            Cache::Hlrc(hlrc::l1::L1 { core, .. }) | Cache::DenovoB(denovo_b::l1::L1 { core, .. }) => {
+                core.fault("a PACK, which this protocol does not know");
+            }
         }
     }
     fn steps(&self) -> Vec<L1Step> {
-        match self {
-            Cache::Scoped(l1) => l1.steps(),
-            Cache::Hlrc(l1) => l1.steps(),
-        }
+        each!(self, l1 => l1.steps())
     }
     fn step(&mut self, step: L1Step) -> bool {
-        match self {
-            Cache::Scoped(l1) => l1.step(step),
-            Cache::Hlrc(l1) => l1.step(step),
-        }
+        each!(self, l1 => l1.step(step))
     }
     fn take_out(&mut self) -> Vec<super::msg::Out> {
-        match self {
-            Cache::Scoped(l1) => l1.take_out(),
-            Cache::Hlrc(l1) => l1.take_out(),
-        }
+        each!(self, l1 => l1.take_out())
     }
     /// The request that the sync unit runs: whom an atomic done in a bank belongs to.
     fn running(&self) -> Option<u32> {
         match self {
             Cache::Scoped(l1) => l1.run.as_ref().map(|run| run.req.id),
-            Cache::Hlrc(_) => None,
+            _ => None,
         }
     }
     fn open(&self) -> bool {
         match self {
             Cache::Scoped(l1) => l1.gate.open(),
             Cache::Hlrc(l1) => l1.open(),
+            Cache::DenovoB(l1) => l1.open(),
         }
     }
 }

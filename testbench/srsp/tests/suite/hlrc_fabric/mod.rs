@@ -1,6 +1,6 @@
 //! Whole GPUs with hLRC: locks passed round between CUs, with every word behind them checked, on both networks and with both ways of writing.
 
-use weft_srsp::fabric::{HlrcFabricParams, Network, hlrc_fabric};
+use weft_srsp::fabric::{HlrcFabricParams, Network, registering_fabric};
 use weft_srsp::hlrc_l1::HlrcL1Params;
 use weft_srsp::hlrc_l2::{HlrcL2Fault, HlrcL2Params, L2Write};
 use weft_srsp::params::Srsp;
@@ -34,7 +34,7 @@ fn small(write: L2Write, cus: u32, network: Network) -> HlrcFabricParams {
 const FLAT: Network = Network::Flat { link: 2 };
 
 fn world(p: &HlrcFabricParams, locks: usize, sections: u64, seed: u64) -> World {
-    let (module, s) = (hlrc_fabric(p).expect("legal"), p.srsp());
+    let (module, s) = (registering_fabric(p).expect("legal"), p.srsp());
     World::new(&module, (s.cu(), s.cus), Manner::Any, (locks, sections), Memory::new(s), seed)
 }
 
@@ -170,7 +170,7 @@ fn parts_that_do_not_fit_are_refused() {
         HlrcFabricParams { network: Network::Mesh { columns: 4 }, ..p.clone() },
         HlrcFabricParams { l2: other.l2, ..p },
     ] {
-        let error = hlrc_fabric(&bad).map(|_| ()).expect_err("illegal").to_string();
+        let error = registering_fabric(&bad).map(|_| ()).expect_err("illegal").to_string();
         assert!(error.contains("legal:"), "{error}");
     }
 }

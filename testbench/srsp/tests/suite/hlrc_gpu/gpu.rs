@@ -1,16 +1,17 @@
-//! L1s and banks of hLRC with plain crossbars between them; CUs and memory are outside.
+//! L1s and banks of hLRC or DeNovo-B with plain crossbars between them; CUs and memory are outside.
 
 use std::sync::Arc;
 use weft_blocks::common::crossbar::crossbar;
 use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::msg::{CuReq, CuRsp};
 use weft_rtl::prelude::*;
-use weft_srsp::hlrc_l1::{HlrcL1Params, hlrc_l1};
+use weft_srsp::fabric::{System, ToL1};
+use weft_srsp::hlrc_l1::RegisteringParams;
 use weft_srsp::hlrc_l2::{HlrcL2Params, hlrc_l2};
-use weft_srsp::msg::{MemReq, MemRsp, Probe, Req, Rsp, Wb};
+use weft_srsp::msg::{MemReq, MemRsp, Req, Rsp, Wb};
 
 /// Builds it; ports `cuC_req`, `cuC_rsp`, `memB_req`, `memB_rsp`.
-pub fn gpu(l1: &HlrcL1Params, l2: &HlrcL2Params) -> Arc<Module> {
+pub fn gpu<I: System>(l1: &RegisteringParams<I>, l2: &HlrcL2Params) -> Arc<Module> {
     let s = &l1.srsp;
     assert_eq!(s, &l2.srsp);
     let name = |what: &str| format!("hlrc_{what}_{}", s.tag());
@@ -19,8 +20,8 @@ pub fn gpu(l1: &HlrcL1Params, l2: &HlrcL2Params) -> Arc<Module> {
     let req = crossbar::<Req>(&name("req"), 1, banks, s, |m| bank_of(m.atomic.addr)).expect("legal");
     let wb = crossbar::<Wb>(&name("wb"), 1, banks, s, |m| bank_of(m.atomic.addr)).expect("legal");
     let rsp = crossbar::<Rsp>(&name("rsp"), banks, n, s, |m| m.dst).expect("legal");
-    let probe = crossbar::<Probe>(&name("probe"), banks, n, s, |m| m.req).expect("legal");
-    let (cache, bank) = (hlrc_l1(l1).expect("legal"), hlrc_l2(l2).expect("legal"));
+    let probe = crossbar::<I::Probe>(&name("probe"), banks, n, s, ToL1::dst).expect("legal");
+    let (cache, bank) = (I::l1(l1).expect("legal"), hlrc_l2(l2).expect("legal"));
     Module::build("hlrc_gpu_under_test", ModuleKind::Fabric, || {
         let many = |name: &str, module: &Arc<Module>, n: u32| -> Vec<InstanceRef> {
             (0..n).map(|i| instance(&format!("{name}{i}"), module)).collect()
@@ -35,7 +36,7 @@ pub fn gpu(l1: &HlrcL1Params, l2: &HlrcL2Params) -> Arc<Module> {
             connect::<Req>(l1, "req", &reqs[c], "in0", s);
             connect::<Wb>(l1, "wb", &wbs[c], "in0", s);
             connect::<Rsp>(&rsps, &format!("out{c}"), l1, "rsp", s);
-            connect::<Probe>(&probes, &format!("out{c}"), l1, "probe", s);
+            connect::<I::Probe>(&probes, &format!("out{c}"), l1, "probe", s);
             for (b, bank) in placed.iter().enumerate() {
                 connect::<Req>(&reqs[c], &format!("out{b}"), bank, &format!("req{c}"), s);
                 connect::<Wb>(&wbs[c], &format!("out{b}"), bank, &format!("wb{c}"), s);
@@ -44,7 +45,7 @@ pub fn gpu(l1: &HlrcL1Params, l2: &HlrcL2Params) -> Arc<Module> {
         for (b, bank) in placed.iter().enumerate() {
             bank.drive_bits("own", lit(b as u64, s.bank_bits()));
             connect::<Rsp>(bank, "rsp", &rsps, &format!("in{b}"), s);
-            connect::<Probe>(bank, "probe", &probes, &format!("in{b}"), s);
+            connect::<I::Probe>(bank, "probe", &probes, &format!("in{b}"), s);
             pass_out::<MemReq>(bank, "mem_req", &format!("mem{b}_req"), s);
             pass_in::<MemRsp>(bank, "mem_rsp", &format!("mem{b}_rsp"), s);
         }

@@ -1,7 +1,7 @@
 //! `hlrc-l1` and `hlrc-l2` together: locks and counters passed round between CUs, with every value checked.
 
 mod gpu;
-mod world;
+pub mod world;
 
 use weft_srsp::hlrc_l1::{HlrcInject, HlrcL1Params};
 use weft_srsp::hlrc_l2::{HlrcL2Params, L2Write};

@@ -5,6 +5,8 @@
 //! | of a lock | take it, compare every word behind it with the number of critical sections, write the next number, give it back |
 //! | of counters | add to counters that all CUs share, in one line with words that each CU uses plainly and knows |
 //!
+//! Locks are taken by accesses that acquire and given back by ones that release, which DeNovo-B looks at. Counters are relaxed.
+//!
 //! When all work is done each CU ends its kernel, and one of them begins another and reads every word plainly.
 
 use crate::hlrc_gpu::gpu::gpu;
@@ -12,9 +14,11 @@ use rand::Rng;
 use std::collections::BTreeMap;
 use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp};
 use weft_rtl::bv::Bv;
-use weft_srsp::hlrc_l1::HlrcL1Params;
+use weft_srsp::fabric::System;
+use weft_srsp::hlrc_l1::RegisteringParams;
 use weft_srsp::hlrc_l2::HlrcL2Params;
 use weft_srsp::msg::{MemReq, MemRsp};
+use weft_srsp::params::Srsp;
 use weft_srsp_bench::bench::{Bench, Msg};
 use weft_srsp_bench::memory::Memory;
 
@@ -77,12 +81,18 @@ pub struct World {
     plain: BTreeMap<u64, u64>,
     shared: u64,
     next_id: u64,
-    p: HlrcL1Params,
+    s: Srsp,
 }
 
 impl World {
     /// `waves` wavefronts per CU with `work` pieces of work each; counters in so many lines.
-    pub fn new(p: (&HlrcL1Params, &HlrcL2Params), waves: usize, work: u64, shared: u64, seed: u64) -> World {
+    pub fn new<I: System>(
+        p: (&RegisteringParams<I>, &HlrcL2Params),
+        waves: usize,
+        work: u64,
+        shared: u64,
+        seed: u64,
+    ) -> World {
         let s = &p.0.srsp;
         let mut b = Bench::new(&gpu(p.0, p.1), seed);
         for c in 0..s.cus {
@@ -123,7 +133,7 @@ impl World {
             plain: BTreeMap::new(),
             shared,
             next_id: 0,
-            p: p.0.clone(),
+            s: s.clone(),
         }
     }
 
@@ -140,11 +150,17 @@ impl World {
             Ask::End => (0, 0, CuOp::Kend, 0, AmoOp::Add),
         };
         let at = addr % LINE;
+        let order = match ask {
+            // One in two takes releases, too.
+            Ask::Take(_) => 1 + 2 * (id % 2),
+            Ask::Give(_) => 2,
+            _ => 0,
+        };
         let fields = [
             ("id", id),
             ("op", op as u64),
             ("sync", atomic),
-            ("sem", 0),
+            ("sem", order),
             ("scope", 1),
             ("remote", 0),
             ("class", 0),
@@ -156,7 +172,7 @@ impl World {
         ];
         let data: Vec<Bv> =
             (0..LINE / 4).map(|i| Bv::from_u64(if 4 * i == at { value } else { 0x55aa }, 32)).collect();
-        (id, Msg::of::<CuReq>(&self.p.srsp.cu(), &fields).with("data", Bv::concat(&data)))
+        (id, Msg::of::<CuReq>(&self.s.cu(), &fields).with("data", Bv::concat(&data)))
     }
 
     fn send(&mut self, w: usize, ask: Ask) {

@@ -1,10 +1,10 @@
 //! The banks below the L1 know whose each line is (srsp.md section 9, the L2's table).
 
-use crate::hlrc_l1::world::Others;
-use crate::l1_bench::banks::{Banks, LINE, OWN};
+use crate::hlrc_l1::world::{Others, Registers};
+use crate::l1_bench::banks::{Banks, LINE};
 use rand::Rng;
 use rand::rngs::SmallRng;
-use weft_srsp::msg::{Probe, ProbeOp, ReqOp, RspOp, WbOp};
+use weft_srsp::msg::{ReqOp, RspOp, WbOp};
 use weft_srsp_bench::bench::Msg;
 
 /// Whose a line is.
@@ -14,11 +14,13 @@ pub enum Owner {
     Ours,
     /// RV: it has been revoked, for another L1 or (recall) for nobody; its UNREG has come, with this WBT entry.
     Revoked { other: bool, unreg: Option<u64> },
+    /// RV by a READ; its UNREG has come, with this WBT entry.
+    Read { unreg: Option<u64> },
     /// Another L1's, which works in memory itself.
     Other,
 }
 
-impl Others {
+impl<R: Registers> Others<R> {
     /// A request that is due is served, unless it must wait.
     pub fn request(&mut self, banks: &mut Banks, at: usize, now: u64, rng: &mut SmallRng) -> bool {
         let m = banks.waiting[at].1.clone();
@@ -28,7 +30,12 @@ impl Others {
         let due = due + if rng.random_bool(0.1) { rng.random_range(0..20 * banks.slow) } else { 0 };
         let fields = [("mshr", m.get("mshr")), ("hit", rng.random_range(0..2))];
         let is = |kind: ReqOp| m.get("op") == kind as u64;
-        if is(ReqOp::Rd) || is(ReqOp::Rdu) {
+        if is(ReqOp::Rd) || is(ReqOp::Rdu) && !R::STORES {
+            match self.owners.get(&line) {
+                Some(Owner::Ours) if R::STORES => panic!("RD of line {line}, which the L1 has"),
+                Some(Owner::Revoked { .. } | Owner::Read { .. }) if R::STORES => return false,
+                _ => {}
+            }
             banks.answer(RspOp::Fill, &fields, Some(banks.line(line)), due);
             banks.seen.push(format!("{} {line}", if is(ReqOp::Rd) { "RD" } else { "RDU" }));
             return true;
@@ -51,7 +58,7 @@ impl Others {
         let line = m.get("atomic_addr") / LINE;
         let wbt = m.get("wbt");
         let is = |kind: WbOp| m.get("op") == kind as u64;
-        if is(WbOp::Wb) {
+        if is(WbOp::Wb) && !R::STORES {
             banks.write_back(m, due);
         } else if is(WbOp::Unreg) {
             banks.merge(m);
@@ -65,14 +72,20 @@ impl Others {
                 Some(Owner::Revoked { other, unreg: None }) => {
                     self.owners.insert(line, Owner::Revoked { other, unreg: Some(wbt) });
                 }
+                Some(Owner::Read { unreg: None }) => {
+                    self.owners.insert(line, Owner::Read { unreg: Some(wbt) });
+                }
                 owner => panic!("UNREG of line {line}: {owner:?}"),
             }
         } else {
             assert!(is(WbOp::RevokeAck), "{m:?}");
             let has = m.get("has") == 1;
-            banks.seen.push(format!("REVOKE_ACK{} {line}", u8::from(has)));
-            let Some(Owner::Revoked { other, unreg }) = self.owners.remove(&line) else {
-                panic!("REVOKE_ACK of line {line}, which was not revoked");
+            let reads = R::STORES && m.get("keep") == 1;
+            banks.seen.push(format!("{}_ACK{} {line}", if reads { "READ" } else { "REVOKE" }, u8::from(has)));
+            let (other, unreg) = match self.owners.remove(&line) {
+                Some(Owner::Read { unreg }) if reads => (false, unreg),
+                Some(Owner::Revoked { other, unreg }) if !reads => (other, unreg),
+                owner => panic!("an answer for line {line}, which was not asked for: {owner:?}"),
             };
             assert_eq!(has, unreg.is_none(), "line {line} comes once");
             if has {
@@ -84,18 +97,20 @@ impl Others {
             if other {
                 self.owners.insert(line, Owner::Other);
             }
+            if reads && has {
+                self.owners.insert(line, Owner::Ours);
+            }
         }
     }
 
-    /// A REVOKE to deliver now, if any; they overtake each other too.
+    /// A probe to deliver now, if any; they overtake each other too.
     pub fn probe(&mut self, banks: &Banks, now: u64, rng: &mut SmallRng) -> Option<Msg> {
         let due: Vec<usize> = (0..self.probes.len()).filter(|i| self.probes[*i].0 <= now).collect();
         if due.is_empty() || self.hold_probes {
             return None;
         }
-        let line = self.probes.swap_remove(due[rng.random_range(0..due.len())]).1;
+        let (_, line, read) = self.probes.swap_remove(due[rng.random_range(0..due.len())]);
         let offset = rng.random_range(0..LINE);
-        let fields = [("op", ProbeOp::Revoke as u64), ("addr", line * LINE + offset), ("req", OWN)];
-        Some(Msg::of::<Probe>(&banks.p, &fields))
+        Some(R::probe(&banks.p, read, line * LINE + offset))
     }
 }

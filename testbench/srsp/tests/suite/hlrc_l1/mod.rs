@@ -1,7 +1,8 @@
 //! `hlrc-l1` between a CU and L2 banks that register lines, with other L1s that want them too.
 
 mod directed;
-mod l2;
+pub mod l2;
+mod others;
 mod random;
 mod storage;
-mod world;
+pub mod world;

@@ -7,40 +7,84 @@
 //!
 //! Who holds a lock finds the number of its data as the last holder left it, and leaves the next one. Other wavefronts work on words of their own, in lines that they share, and
 //! know every value: a word is used plainly or by atomics, and changes that when a kernel ends. Another CU takes the locks, and now and then any line that the L1 has.
+//!
+//! The same world is around the L1 of DeNovo-B ([`Registers::STORES`]): what the other CU stores it registers first, and it reads what the L1 owns.
 
 use crate::hlrc_l1::l2::Owner;
-use crate::l1_bench::ask::Ask;
-use crate::l1_bench::banks::{Banks, LINE};
+use crate::l1_bench::ask::{ACQ, AR, Ask, REL};
+use crate::l1_bench::banks::{Banks, LINE, OWN};
 use crate::l1_bench::{self, Around, Lock, Wave, WaveKind};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use weft_rtl::ir::Module;
 use weft_srsp::hlrc_l1::{HlrcL1Params, hlrc_l1};
-use weft_srsp::msg::{ReqOp, SyncOp};
+use weft_srsp::msg::{Probe, ProbeOp, ReqOp, SyncOp};
 use weft_srsp::params::Srsp;
-use weft_srsp_bench::bench::Msg;
+use weft_srsp_bench::bench::{Bench, Msg};
 use weft_srsp_bench::memory::Access;
 
 pub const NEAR: usize = 0;
 pub const FAR: usize = 1;
 
 /// Lines that wavefronts share for words of their own.
-const SHARED: u64 = 0x8000;
-const LINES: u64 = 10;
+pub(super) const SHARED: u64 = 0x8000;
+pub(super) const LINES: u64 = 10;
 /// Place in those lines of the word that another CU stores.
-const FOREIGN: u64 = 56;
+pub(super) const FOREIGN: u64 = 56;
 
 /// An atomic of 4 bytes.
 pub fn atomic(op: SyncOp, addr: u64, opnd: u64, cmp: u64) -> Ask {
     Ask::Sync(Access { op, wide: false, addr, opnd, cmp }, (0, 0, false))
 }
 
+/// A kind of L1 that registers lines.
+pub trait Registers: Sized {
+    /// Parameters of the L1.
+    type Params: Clone;
+    /// What stores write is registered as well.
+    const STORES: bool;
+    /// The L1.
+    fn module(p: &Self::Params) -> Arc<Module>;
+    /// Parameters of the system.
+    fn system(p: &Self::Params) -> &Srsp;
+    /// The channel of probes.
+    fn connect(b: &mut Bench, s: &Srsp);
+    /// A REVOKE of an address, or a READ.
+    fn probe(s: &Srsp, read: bool, addr: u64) -> Msg;
+}
+
+/// The L1 of hLRC.
+pub struct Hlrc;
+
+impl Registers for Hlrc {
+    type Params = HlrcL1Params;
+    const STORES: bool = false;
+
+    fn module(p: &HlrcL1Params) -> Arc<Module> {
+        hlrc_l1(p).expect("legal parameters")
+    }
+    fn system(p: &HlrcL1Params) -> &Srsp {
+        &p.srsp
+    }
+    fn connect(b: &mut Bench, s: &Srsp) {
+        b.source::<Probe>("probe", s);
+    }
+    fn probe(s: &Srsp, _: bool, addr: u64) -> Msg {
+        Msg::of::<Probe>(s, &[("op", ProbeOp::Revoke as u64), ("addr", addr), ("req", OWN)])
+    }
+}
+
 /// The other CU at a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Other {
+pub enum Other {
     Idle,
     /// It has asked for the lock's line.
     Asks,
+    /// It has the lock and reads what the L1 under test owns of its data.
+    Reads,
     /// It holds the lock so many cycles, and then wants the line again.
     Holds(u64),
     Leaves,
@@ -60,15 +104,18 @@ enum Kernel {
 }
 
 /// Another CU, kernels, and whose the lines are.
-pub struct Others {
+pub struct Others<R> {
+    kind: PhantomData<R>,
     /// Registered lines.
     pub owners: BTreeMap<u64, Owner>,
-    /// REVOKEs on their way.
-    pub probes: Vec<(u64, u64)>,
+    /// REVOKEs and, if so, READs on their way: {due, line, READ}.
+    pub probes: Vec<(u64, u64, bool)>,
+    /// Lines of a lock's data that are still to be read, and whether that has been asked for.
+    pub(super) reads: Vec<Vec<(u64, bool)>>,
     /// REVOKEs are kept back.
     pub hold_probes: bool,
-    others: Vec<Other>,
-    foreign: BTreeMap<u64, u64>,
+    pub(super) others: Vec<Other>,
+    pub(super) foreign: BTreeMap<u64, u64>,
     kernel: Kernel,
     /// Kernels ended; it decides how each word is used.
     pub kernels: u64,
@@ -84,7 +131,10 @@ fn locker(lock: usize) -> WaveKind {
 }
 
 /// A run.
-pub type World = l1_bench::World<Others>;
+pub type World = WorldOf<Hlrc>;
+
+/// The same around an L1 of some kind.
+pub type WorldOf<R> = l1_bench::World<Others<R>>;
 
 /// A small L1: 2 sets of 2 ways, short queues.
 pub fn small() -> HlrcL1Params {
@@ -100,10 +150,14 @@ pub fn small() -> HlrcL1Params {
     }
 }
 
-impl Around for Others {
-    type Params = HlrcL1Params;
+impl<R: Registers> Around for Others<R> {
+    type Params = R::Params;
 
-    fn act(w: &mut World) {
+    fn connect(b: &mut Bench, s: &Srsp) {
+        R::connect(b, s);
+    }
+
+    fn act(w: &mut WorldOf<R>) {
         (0..w.locks.len()).for_each(|lock| w.other_step(lock));
         if w.noise > 0.0 {
             w.noise_step();
@@ -111,7 +165,7 @@ impl Around for Others {
         }
     }
 
-    fn settle(w: &mut World, now: u64) {
+    fn settle(w: &mut WorldOf<R>, now: u64) {
         if let Some(m) = w.around.probe(&w.banks, now, &mut w.b.rng) {
             w.b.send("probe", m);
         }
@@ -146,24 +200,24 @@ impl Around for Others {
         true
     }
 
-    fn locker(w: &mut World, at: usize, lock: usize) -> Ask {
+    fn locker(w: &mut WorldOf<R>, at: usize, lock: usize) -> Ask {
         let addr = w.locks[lock].addr;
         let access = |op, opnd| Access { op, wide: false, addr, opnd, cmp: 0 };
         // An EXCH takes the lock when it was free, and writes the line when it was not.
-        let either = |w: &mut World, other| if w.b.rng.random_bool(0.3) { SyncOp::Exch } else { other };
-        let take = |w: &mut World| {
+        let either = |w: &mut WorldOf<R>, other| if w.b.rng.random_bool(0.3) { SyncOp::Exch } else { other };
+        let take = |w: &mut WorldOf<R>| {
             let op = either(w, SyncOp::Cas);
-            Ask::Sync(access(op, 1), w.bits(op))
+            Ask::Sync(access(op, 1), w.ordered_bits(op, ACQ))
         };
-        let give = |w: &mut World| {
+        let give = |w: &mut WorldOf<R>| {
             let op = either(w, SyncOp::St);
-            Ask::Sync(access(op, 0), w.bits(op))
+            Ask::Sync(access(op, 0), w.ordered_bits(op, REL))
         };
         w.section((at, lock), take, give)
     }
 
     /// On words of its own, in lines that it shares with others.
-    fn private(w: &mut World, at: usize) -> Ask {
+    fn private(w: &mut WorldOf<R>, at: usize) -> Ask {
         let line = w.b.rng.random_range(0..LINES);
         let which = w.b.rng.random_range(0..2);
         let alone = w.atomic_word(line);
@@ -202,11 +256,13 @@ impl Around for Others {
     }
 }
 
-impl World {
-    pub fn new(p: &HlrcL1Params, seed: u64) -> World {
+impl<R: Registers> WorldOf<R> {
+    pub fn new(p: &R::Params, seed: u64) -> Self {
         let others = Others {
+            kind: PhantomData,
             owners: BTreeMap::new(),
             probes: Vec::new(),
+            reads: vec![Vec::new(); 2],
             hold_probes: false,
             others: vec![Other::Idle; 2],
             foreign: BTreeMap::new(),
@@ -216,13 +272,12 @@ impl World {
             noise: 0.03,
         };
         let locks = vec![Lock::new(0x1000, true), Lock::new(0x2000, false)];
-        let module = hlrc_l1(p).expect("legal parameters");
-        World::begin(&module, (p, &p.srsp), locks, others, seed)
+        WorldOf::begin(&R::module(p), (p, R::system(p)), locks, others, seed)
     }
 
     /// Wavefronts of the usual mix and random back-pressure.
-    pub fn mixed(p: &HlrcL1Params, seed: u64) -> World {
-        let mut w = World::new(p, seed);
+    pub fn mixed(p: &R::Params, seed: u64) -> Self {
+        let mut w = WorldOf::<R>::new(p, seed);
         let mut kinds: Vec<WaveKind> = [NEAR, NEAR, FAR, FAR].map(locker).into();
         kinds.push(WaveKind::Reader(NEAR));
         kinds.extend([WaveKind::Private; 5]);
@@ -232,8 +287,8 @@ impl World {
     }
 
     /// Wavefronts that use `FAR`, or only read its data, and nothing else, so that old copies stay for long.
-    pub fn focused(p: &HlrcL1Params, seed: u64) -> World {
-        let mut w = World::new(p, seed);
+    pub fn focused(p: &R::Params, seed: u64) -> Self {
+        let mut w = WorldOf::<R>::new(p, seed);
         w.noise = 0.0;
         w.rate = 0.03;
         let far = locker(FAR);
@@ -242,88 +297,12 @@ impl World {
     }
 
     /// Wavefronts that work alone, on lines that are seldom taken away.
-    pub fn resident(p: &HlrcL1Params, seed: u64) -> World {
-        let mut w = World::new(p, seed);
+    pub fn resident(p: &R::Params, seed: u64) -> Self {
+        let mut w = WorldOf::<R>::new(p, seed);
         w.noise = 0.001;
         w.rate = 0.0;
         w.start(&[WaveKind::Private; 5]);
         w
-    }
-
-    /// The other CU takes or leaves a lock, in its own L1, which gives the line back whenever it is wanted.
-    fn other_step(&mut self, lock: usize) {
-        let addr = self.locks[lock].addr;
-        let line = addr / LINE;
-        let owns = self.owners.get(&line) == Some(&Owner::Other);
-        match self.around.others[lock] {
-            Other::Idle if self.b.rng.random_bool(self.around.rate) => {
-                self.take(line);
-                self.others[lock] = Other::Asks;
-            }
-            Other::Asks if owns && self.banks.word(addr, 4) == 0 => {
-                self.locks[lock].check(&self.banks, "the other CU");
-                self.banks.put(addr, 4, 1);
-                self.taken[lock][1] += 1;
-                self.others[lock] = Other::Holds(self.b.rng.random_range(0..100));
-            }
-            Other::Asks if owns => {
-                self.owners.remove(&line);
-                self.others[lock] = Other::Idle;
-            }
-            Other::Holds(0) => {
-                self.take(line);
-                self.others[lock] = Other::Leaves;
-            }
-            Other::Holds(n) => {
-                // Somebody else's atomic takes the line away from the holder.
-                if owns && self.wanted(line) && self.b.rng.random_bool(0.05) {
-                    self.owners.remove(&line);
-                }
-                self.others[lock] = Other::Holds(n - 1);
-            }
-            Other::Leaves if owns => {
-                self.locks[lock].truth += 1;
-                self.locks[lock].put(&mut self.banks);
-                assert_eq!(self.banks.word(addr, 4), 1, "the lock was taken from its holder");
-                self.banks.put(addr, 4, 0);
-                self.owners.remove(&line);
-                self.others[lock] = Other::Idle;
-            }
-            Other::Asks | Other::Leaves => {
-                // The line went elsewhere in between: ask again.
-                self.take(line);
-            }
-            Other::Idle => {}
-        }
-    }
-
-    /// Lines are revoked and recalled; another CU stores words of its own.
-    fn noise_step(&mut self) {
-        if self.b.rng.random_bool(self.around.noise) {
-            let ours: Vec<u64> = self.owners.iter().filter(|o| *o.1 == Owner::Ours).map(|o| *o.0).collect();
-            if !ours.is_empty() {
-                let line = ours[self.b.rng.random_range(0..ours.len())];
-                let mine = self.locks.iter().any(|lock| lock.addr / LINE == line);
-                let other = !mine && self.b.rng.random();
-                self.revoke(line, other);
-            }
-        }
-        let locks: Vec<u64> = self.locks.iter().map(|lock| lock.addr / LINE).collect();
-        let theirs = |o: &(&u64, &Owner)| *o.1 == Owner::Other && !locks.contains(o.0);
-        let theirs: Vec<u64> = self.owners.iter().filter(theirs).map(|o| *o.0).collect();
-        for line in theirs {
-            if self.b.rng.random_bool(0.05) {
-                self.owners.remove(&line);
-            }
-        }
-        if self.b.rng.random_bool(0.02) {
-            let addr = SHARED + LINE * self.b.rng.random_range(0..LINES) + FOREIGN;
-            let expected = self.foreign.get(&addr).copied().unwrap_or(0);
-            assert_eq!(self.banks.word(addr, 8), expected, "another CU's word {addr:#x} is overwritten");
-            let value = self.b.rng.random();
-            self.banks.put(addr, 8, value);
-            self.foreign.insert(addr, value);
-        }
     }
 
     /// Now and then a kernel ends: everything that this CU wrote is at the L2, nothing is registered, and another CU may use each word otherwise.
@@ -356,7 +335,14 @@ impl World {
         }
     }
 
-    /// Bits that the L1 does not look at, of those that an operation may have.
+    /// Bits of an access to a lock, which orders if the L1 looks at that.
+    fn ordered_bits(&mut self, op: SyncOp, order: u64) -> (u64, u64, bool) {
+        let (sem, scope, remote) = self.bits(op);
+        let both = R::STORES && op != SyncOp::St && self.b.rng.random();
+        (if R::STORES { [order, AR][usize::from(both)] } else { sem }, scope, remote)
+    }
+
+    /// Bits that the L1 of hLRC does not look at, of those that an operation may have.
     fn bits(&mut self, op: SyncOp) -> (u64, u64, bool) {
         let rng = &mut self.b.rng;
         let sem = match op {
@@ -375,7 +361,7 @@ impl World {
     }
 
     /// A REG of the line waits.
-    fn wanted(&self, line: u64) -> bool {
+    pub(super) fn wanted(&self, line: u64) -> bool {
         let reg = |m: &Msg| m.get("op") == ReqOp::Reg as u64 && m.get("atomic_addr") / LINE == line;
         self.banks.waiting.iter().any(|w| reg(&w.1))
     }
@@ -392,11 +378,20 @@ impl World {
     }
 
     /// REVOKE, if the line is the L1's and not revoked yet.
-    fn revoke(&mut self, line: u64, other: bool) {
+    pub(super) fn revoke(&mut self, line: u64, other: bool) {
         if self.owners.get(&line) == Some(&Owner::Ours) {
             self.owners.insert(line, Owner::Revoked { other, unreg: None });
             let due = self.now() + self.b.rng.random_range(1..=self.banks.slow);
-            self.probes.push((due, line));
+            self.probes.push((due, line, false));
+        }
+    }
+
+    /// READ, if the line is the L1's and not asked for.
+    pub fn read(&mut self, line: u64) {
+        if self.owners.get(&line) == Some(&Owner::Ours) {
+            self.owners.insert(line, Owner::Read { unreg: None });
+            let due = self.now() + self.b.rng.random_range(1..=self.banks.slow);
+            self.probes.push((due, line, true));
         }
     }
 

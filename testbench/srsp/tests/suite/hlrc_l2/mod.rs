@@ -1,8 +1,10 @@
 //! `hlrc_l2`: a bank of the L2 of hLRC among random L1s and a slow memory, checked against one plain memory and one owner per line; each rule of srsp.md section 9 directed; faults put in
 //! are noticed.
 
+mod denovo;
 mod directed;
 mod figures;
+mod follow;
 mod slips;
 mod world;
 

@@ -1,13 +1,15 @@
 //! L1s of hLRC above a bank: they register lines, change them, give them back on demand or by themselves, read and write back; owners are followed.
+//!
+//! L1s of DeNovo-B write nothing back, flush nothing, and show owned lines when they are read.
 
 use crate::l2_bench::{self, Users};
 use rand::Rng;
 use std::collections::{BTreeMap, VecDeque};
 use weft_rtl::bv::Bv;
-use weft_srsp::hlrc_l2::{HlrcL2Params, hlrc_l2};
-use weft_srsp::msg::{Probe, ProbeOp, ReqOp, RspOp, WbOp};
+use weft_srsp::hlrc_l2::{HlrcL2Params, Registered, hlrc_l2};
+use weft_srsp::msg::{OwnerProbe, Probe, ReqOp, RspOp, WbOp};
 use weft_srsp_bench::bench::Msg;
-use weft_srsp_bench::memory::{Line, bytes, initial, mask, merge, wide};
+use weft_srsp_bench::memory::{Line, bytes, initial, mask, wide};
 
 /// How often an L1 begins what, per cycle.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +70,10 @@ pub struct L1 {
     pub unregs: BTreeMap<u64, Write>,
     /// REVOKE_ACKs with the line on their way.
     pub acks: BTreeMap<u64, Owned>,
-    pub probes: VecDeque<u64>,
+    /// READ_ACKs with the line on their way.
+    pub shown: BTreeMap<u64, Owned>,
+    /// Lines that it is asked for, or to show.
+    pub probes: VecDeque<(u64, bool)>,
     /// It serves no probes and finishes no flush.
     pub frozen: bool,
 }
@@ -89,35 +94,38 @@ impl L1 {
     }
 }
 
-/// Operations of the pipeline, by encoding.
-const WB: u64 = 3;
-const UNREG: u64 = 4;
-const REVOKE_ACK: u64 = 5;
+/// Operations of the pipeline, by encoding. The bank of DeNovo-B has READ_ACK in the place of WB.
+pub(super) const WB: u64 = 3;
+pub(super) const READ_ACK: u64 = WB;
+pub(super) const UNREG: u64 = 4;
+pub(super) const REVOKE_ACK: u64 = 5;
 
 /// The operation that was in stage 1 a cycle ago.
 #[derive(Clone, Copy)]
-struct Op {
-    kind: u64,
-    src: u64,
-    line: u64,
-    wbt: u64,
-    mshr: u64,
-    has: bool,
+pub(super) struct Op {
+    pub kind: u64,
+    pub src: u64,
+    pub line: u64,
+    pub wbt: u64,
+    pub mshr: u64,
+    pub has: bool,
 }
 
 /// What the L1s have and the bank has given.
 pub struct L1s {
     /// What bank and memory hold together.
-    model: BTreeMap<u64, Line>,
+    pub(super) model: BTreeMap<u64, Line>,
     /// Owners as the bank's answers say.
     pub owners: BTreeMap<u64, u64>,
     before: Option<Op>,
     /// What answers must show, in the order of the last stage.
     expected: VecDeque<Option<Line>>,
     /// Writes of L1s at memory by number: L1, WBT entry.
-    at_memory: BTreeMap<u64, (usize, u64)>,
+    pub(super) at_memory: BTreeMap<u64, (usize, u64)>,
     /// Longest time of a flush.
     pub flush: u64,
+    /// The owner of this line has shown it, and its reader comes next.
+    pub(super) fresh: Option<u64>,
 }
 
 /// A run.
@@ -173,7 +181,8 @@ impl Users for L1s {
     }
 
     fn idle(l1: &L1) -> bool {
-        let lines = l1.capture.is_none() && l1.probes.is_empty() && l1.acks.is_empty();
+        let on_way = l1.probes.is_empty() && l1.acks.is_empty() && l1.shown.is_empty();
+        let lines = l1.capture.is_none() && on_way;
         lines && l1.rds.is_empty() && l1.regs.is_empty() && l1.wbs.is_empty() && l1.unregs.is_empty()
     }
 
@@ -194,7 +203,7 @@ impl Users for L1s {
         }
         // Bytes that leave with a message are its own, or those of its line after it.
         let passes = w.peek("s2_order_write") == 1 && w.peek("s2_sends") != 0;
-        let to_memory = (op.kind == WB && passes).then(|| 0x80 | w.peek("s2_order_write_id"));
+        let to_memory = (op.kind == WB && !w.stores() && passes).then(|| 0x80 | w.peek("s2_order_write_id"));
         w.change(op, to_memory);
         if w.peek("s2_order_read") == 1 && w.peek("s2_order_direct") == 1 {
             let line = w.model(op.line).clone();
@@ -206,6 +215,9 @@ impl Users for L1s {
         if w.peek("s2_answer") == 1 {
             let rsp = w.peek("s2_rsp");
             let grants = rsp == RspOp::RegData as u64;
+            if rsp == RspOp::Fill as u64 {
+                w.filled(op.line);
+            }
             let shows = w.peek("s2_shows") == 1;
             let line = shows.then(|| w.model(op.line).clone());
             w.expected.push_back(line);
@@ -226,12 +238,22 @@ impl World {
             before: None,
             expected: VecDeque::new(),
             at_memory: BTreeMap::new(),
-            flush: 60,
+            flush: if p.registered == Registered::Writes { 0 } else { 60 },
+            fresh: None,
         };
         let (module, own) = (hlrc_l2(p).expect("legal"), u64::from(p.srsp.banks) - 1);
         let mut w = World::begin(&module, (p, &p.srsp, mix), (own, count), (L1::default, l1s), seed);
-        w.b.sink::<Probe>("probe", &p.srsp);
+        if w.stores() {
+            w.b.sink::<OwnerProbe>("probe", &p.srsp);
+        } else {
+            w.b.sink::<Probe>("probe", &p.srsp);
+        }
         w
+    }
+
+    /// The L1s are those of DeNovo-B.
+    pub(super) fn stores(&self) -> bool {
+        self.p.registered == Registered::Writes
     }
 
     /// What bank and memory hold of a line.
@@ -266,10 +288,11 @@ impl World {
         self.post(c, op, &[&[("atomic_addr", addr)], fields].concat(), bytes);
     }
 
-    /// An L1 reads a line, if it may; of one that it owns the bytes beside the atomics.
+    /// An L1 reads a line, if it may; of one that it owns, in hLRC, the bytes beside the atomics.
     pub fn read(&mut self, c: usize, line: u64) -> bool {
         let l1 = &self.l1s[c];
         let may = !l1.in_wbt(line) && !l1.pending(line) && !l1.captured(line);
+        let may = may && !(self.stores() && (l1.owned.contains_key(&line) || l1.reading(line)));
         let Some(mshr) = self.free_mshr(c).filter(|_| may) else { return false };
         let op = if l1.owned.contains_key(&line) { ReqOp::Rdu } else { ReqOp::Rd };
         self.l1s[c].rds.insert(mshr, (line, None));
@@ -290,7 +313,7 @@ impl World {
 
     /// An L1 writes bytes back, if it may.
     pub fn write(&mut self, c: usize, line: u64, mask: Bv, data: Bv) -> bool {
-        let may = !self.l1s[c].pending(line);
+        let may = !self.l1s[c].pending(line) && !self.stores();
         let Some(wbt) = self.free_wbt(c).filter(|_| may) else { return false };
         let epoch = self.b.rng.random_range(0..2);
         let (bits, bytes) = (self::mask(&mask), bytes(&data));
@@ -327,11 +350,10 @@ impl World {
             return;
         };
         let (line, copy) = (capture.line, capture.copy);
-        let bits: Vec<Bv> = copy.mask.iter().map(|b| Bv::from_u64(u64::from(*b), 1)).collect();
-        let bytes = Some((Bv::concat(&bits), wide(&copy.data)));
+        let bytes = Some((bits_of(&copy.mask), wide(&copy.data)));
         if capture.revoked {
             self.l1s[c].acks.insert(line, copy);
-            self.send(c, WbOp::RevokeAck, line, &[("has", 1)], bytes);
+            self.send(c, WbOp::RevokeAck, line, &[("has", 1), ("keep", 0)], bytes);
         } else {
             let Some(wbt) = self.free_wbt(c) else { return };
             let Owned { mask, data } = copy;
@@ -344,7 +366,10 @@ impl World {
 
     /// An L1 serves the oldest REVOKE, unless it must wait.
     fn serve_probe(&mut self, c: usize) {
-        let Some(line) = self.l1s[c].probes.front().copied() else { return };
+        let Some((line, read)) = self.l1s[c].probes.front().copied() else { return };
+        if read {
+            return self.show(c, line);
+        }
         let l1 = &mut self.l1s[c];
         if let Some(capture) = l1.capture.as_mut().filter(|capture| capture.line == line) {
             if std::mem::replace(&mut capture.revoked, true) {
@@ -357,10 +382,31 @@ impl World {
         } else if l1.pending(line) && !l1.unregs.values().any(|unreg| unreg.line == line) {
             return;
         } else if l1.unregs.values().any(|unreg| unreg.line == line) {
-            self.send(c, WbOp::RevokeAck, line, &[("has", 0)], None);
+            self.send(c, WbOp::RevokeAck, line, &[("has", 0), ("keep", 0)], None);
             self.count("crossed");
         } else {
             self.complain(format!("{c} is asked for line {line:#x}, which it has not"));
+        }
+        self.l1s[c].probes.pop_front();
+    }
+
+    /// An L1 shows a line that it owns, unless it must wait.
+    fn show(&mut self, c: usize, line: u64) {
+        let l1 = &mut self.l1s[c];
+        if let Some(owned) = l1.owned.get_mut(&line) {
+            let copy = owned.clone();
+            owned.mask.iter_mut().for_each(|written| *written = false);
+            let bytes = Some((bits_of(&copy.mask), wide(&copy.data)));
+            l1.shown.insert(line, copy);
+            self.send(c, WbOp::RevokeAck, line, &[("has", 1), ("keep", 1)], bytes);
+            self.count("shown");
+        } else if l1.unregs.values().any(|unreg| unreg.line == line) {
+            self.send(c, WbOp::RevokeAck, line, &[("has", 0), ("keep", 1)], None);
+            self.count("crossed");
+        } else if l1.pending(line) || l1.captured(line) {
+            return;
+        } else {
+            self.complain(format!("{c} is to show line {line:#x}, which it has not"));
         }
         self.l1s[c].probes.pop_front();
     }
@@ -403,98 +449,6 @@ impl World {
         }
     }
 
-    /// A REVOKE comes to an L1.
-    fn asked(&mut self, m: &Msg) {
-        let (c, addr) = (m.get("req") as usize, m.get("addr"));
-        if m.get("op") != ProbeOp::Revoke as u64 || c >= self.l1s.len() {
-            return self.complain(format!("a strange probe: {m:?}"));
-        }
-        let line = self.line_of(addr);
-        self.l1s[c].probes.push_back(line);
-        self.count("revokes");
-    }
-
-    /// Bytes come to the bank or go to memory, or an owner gives a line back.
-    fn change(&mut self, op: Op, to_memory: Option<u64>) {
-        let l1 = &mut self.l1s[op.src as usize];
-        let bytes = |write: &Write| (write.mask.clone(), write.data.clone());
-        let write = match op.kind {
-            WB => l1.wbs.get_mut(&op.wbt).map(|write| {
-                write.around = to_memory.is_some();
-                bytes(write)
-            }),
-            UNREG => l1.unregs.get(&op.wbt).map(bytes),
-            REVOKE_ACK if op.has => l1.acks.remove(&op.line).map(|copy| (copy.mask, copy.data)),
-            _ => return,
-        };
-        let Some((mask, data)) = write else {
-            return self.complain(format!("{} has sent nothing of line {:#x}", op.src, op.line));
-        };
-        if let Some(id) = to_memory {
-            self.at_memory.insert(id, (op.src as usize, op.wbt));
-        }
-        merge(self.model(op.line), &mask, &data);
-        if op.kind != WB && self.owners.remove(&op.line) != Some(op.src) {
-            self.complain(format!("{} gives line {:#x} back, which it has not", op.src, op.line));
-        }
-    }
-
-    /// The bank gives a line to an L1.
-    fn granted(&mut self, line: u64, dst: u64) {
-        if let Some(other) = self.owners.insert(line, dst) {
-            self.complain(format!("line {line:#x} is given to {dst} although {other} has it"));
-        }
-        for l1 in self.l1s.iter_mut().enumerate().filter(|(c, _)| *c as u64 != dst).map(|(_, l1)| l1) {
-            let waiting = l1.regs.values_mut().filter(|reg| reg.0 == line);
-            for passed in waiting.filter_map(|reg| reg.1.as_mut()) {
-                *passed += 1;
-                self.overtaken = self.overtaken.max(*passed);
-            }
-        }
-    }
-
-    /// An answer comes to an L1.
-    fn answer(&mut self, m: &Msg, expected: Option<Line>) {
-        let c = m.get("dst") as usize;
-        let op = m.get("op");
-        if op == RspOp::Fill as u64 {
-            let Some((line, around)) = self.l1s[c].rds.remove(&m.get("mshr")) else {
-                return self.complain(format!("{c} gets a line that it has not asked for"));
-            };
-            self.compare(c, line, m, expected.or(around).as_ref());
-            self.count("rd");
-        } else if op == RspOp::RegData as u64 {
-            let Some((line, _)) = self.l1s[c].regs.remove(&m.get("mshr")) else {
-                return self.complain(format!("{c} gets a line that it has not registered"));
-            };
-            self.compare(c, line, m, expected.as_ref());
-            let data = bytes(m.wide("data"));
-            let mask = vec![false; data.len()];
-            self.l1s[c].owned.insert(line, Owned { mask, data });
-            let (word, value) = (self.b.rng.random_range(0..8), self.b.rng.random());
-            if self.mix.atomic > 0.0 && self.b.rng.random_bool(0.8) {
-                self.atomic(c, line, word, value);
-            }
-            self.count("reg");
-        } else if op == RspOp::WbAck as u64 {
-            let write = self.l1s[c].wbs.remove(&m.get("wbt"));
-            let Some(write) = write.filter(|write| write.epoch == m.get("epoch")) else {
-                return self.complain(format!("{c} has not sent the write-back acknowledged"));
-            };
-            if write.around && !write.durable {
-                self.complain(format!("line {:#x} of {c} is acknowledged before memory has it", write.line));
-            }
-            self.count(if write.around { "around" } else { "wb" });
-        } else if op == RspOp::UnregAck as u64 {
-            if self.l1s[c].unregs.remove(&m.get("wbt")).is_none() {
-                self.complain(format!("{c} has not given the line back that is acknowledged"));
-            }
-            self.count("unreg");
-        } else {
-            self.complain(format!("an answer that nobody knows: {m:?}"));
-        }
-    }
-
     /// At the end all L1s give their lines back, and every line is read twice: what the bank has, and after others have taken its place.
     pub fn finish_all(&mut self) {
         self.drain();
@@ -516,4 +470,9 @@ impl World {
             self.complain("lines are owned at the end".into());
         }
     }
+}
+
+fn bits_of(mask: &[bool]) -> Bv {
+    let bits: Vec<Bv> = mask.iter().map(|b| Bv::from_u64(u64::from(*b), 1)).collect();
+    Bv::concat(&bits)
 }

@@ -27,6 +27,10 @@ pub trait Around: Sized {
     type Params: Clone;
     /// Everybody but this CU does something, before a cycle.
     fn act(w: &mut World<Self>);
+    /// The channel of probes.
+    fn connect(b: &mut Bench, s: &Srsp) {
+        b.source::<Probe>("probe", s);
+    }
     /// What only this protocol has is delivered and taken, after cycle `now`.
     fn settle(w: &mut World<Self>, now: u64);
     /// The request at a place of those that wait is served; not, if it must wait or is not due.
@@ -141,7 +145,7 @@ impl<A: Around> World<A> {
         b.sink::<Req>("req", s);
         b.sink::<Wb>("wb", s);
         b.source::<Rsp>("rsp", s);
-        b.source::<Probe>("probe", s);
+        A::connect(&mut b, s);
         b.set("own", OWN);
         World {
             b,

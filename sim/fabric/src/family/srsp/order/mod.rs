@@ -2,7 +2,7 @@
 //!
 //! All accesses of an L1 count as one thread, in the order in which it takes them: more than the memory model promises to waves, and what the hardware gives. A release publishes what
 //! its L1 knew when it was taken; an acquire that finds what a release has left, or a read-modify-write behind it, learns that, if the scopes allow: both in one L1, both at GPU
-//! scope or wider, one of them remote, or any two in hardware without scopes. A kernel's end and the next one's beginning order everything.
+//! scope or wider, one of them remote, or any two in hardware without scopes ([`Heeds`]). A kernel's end and the next one's beginning order everything.
 //!
 //! - A plain load gets a byte that no known write has overwritten.
 //! - A synchronising access finds a value that an access of the variable can have left last, of those that reach it.
@@ -86,11 +86,21 @@ struct State {
     wrong: Option<String>,
 }
 
+/// What of an access's order the hardware heeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heeds {
+    /// Scopes, remote operations and semantics.
+    Scopes,
+    /// Semantics: what orders, orders everything.
+    Semantics,
+    /// Nothing: every atomic orders everything.
+    Nothing,
+}
+
 /// The check.
 #[derive(Clone)]
 pub struct Order {
-    /// Scopes and remote operations count; without, every atomic orders everything.
-    scoped: bool,
+    heeds: Heeds,
     /// L1s of a node.
     each: u32,
     /// Each word of 4 bytes of a synchronising access is a variable; otherwise the access has one, of 4 or 8 bytes.
@@ -100,9 +110,9 @@ pub struct Order {
 
 impl Order {
     /// The check of a GPU with so many L1s.
-    pub fn new(cus: u32, scoped: bool) -> Order {
+    pub fn new(cus: u32, heeds: Heeds) -> Order {
         let clocks = vec![Clock::new(cus as usize); cus as usize];
-        Order { scoped, each: cus, words: false, s: State { clocks, ..State::default() } }
+        Order { heeds, each: cus, words: false, s: State { clocks, ..State::default() } }
     }
 
     /// The same where a synchronising access may be of several words of 4 bytes, each by itself.
@@ -137,7 +147,7 @@ impl Order {
     }
 
     fn party(&self, unit: u32, access: &LineAccess) -> Party {
-        let reach = match (self.scoped, access.remote, access.scope) {
+        let reach = match (self.heeds == Heeds::Scopes, access.remote, access.scope) {
             (false, ..) | (_, true, _) => Reach::All,
             (_, _, 0) => Reach::Own,
             _ => Reach::Wide,
@@ -146,7 +156,7 @@ impl Order {
     }
 
     fn acquires(&self, access: &LineAccess) -> bool {
-        !self.scoped || access.sem & 1 == 1 || self.s.staged.is_some()
+        self.heeds == Heeds::Nothing || access.sem & 1 == 1 || self.s.staged.is_some()
     }
 
     /// It orders something, or changes its word at once.
@@ -154,7 +164,9 @@ impl Order {
         match access.op {
             CuOp::Amo => true,
             CuOp::St => access.sync || access.class != 0,
-            CuOp::Ld => (access.sync || access.class != 0) && (!self.scoped || access.sem != 0),
+            CuOp::Ld => {
+                (access.sync || access.class != 0) && (self.heeds == Heeds::Nothing || access.sem != 0)
+            }
             _ => false,
         }
     }
@@ -194,7 +206,7 @@ impl Order {
         self.s.number += 1;
         let number = self.s.number;
         let by = self.party(unit, access);
-        let publishes = !self.scoped || access.sem & 2 == 2 || self.s.staged.is_some();
+        let publishes = self.heeds == Heeds::Nothing || access.sem & 2 == 2 || self.s.staged.is_some();
         let knows = || match &self.s.staged {
             Some(staged) => staged.published(unit),
             None => self.s.clocks[unit as usize].clone(),

@@ -43,7 +43,7 @@ fn acquire(scope: u8, remote: bool) -> LineAccess {
 
 impl Bench {
     fn new() -> Bench {
-        Bench { order: Order::new(4, true), now: 0 }
+        Bench { order: Order::new(4, Heeds::Scopes), now: 0 }
     }
 
     fn take(&mut self, cu: u32, access: LineAccess) -> Under {
@@ -129,7 +129,7 @@ fn nobody_reads_what_nobody_has_written() {
 
 #[test]
 fn without_scopes_every_atomic_orders() {
-    let mut b = Bench { order: Order::new(4, false), now: 0 };
+    let mut b = Bench { order: Order::new(4, Heeds::Nothing), now: 0 };
     b.store(0, DATA, 7);
     b.does(0, sync(CuOp::St, 1, 0, WG, false), 0);
     b.does(1, sync(CuOp::Ld, 0, 0, WG, false), 1);
@@ -317,16 +317,16 @@ fn bytes_of_a_word_are_apart() {
 #[test]
 fn a_copy_is_saved_and_resumed() {
     let b = Bench::message((CMP, false), (1, CMP, false), 7);
-    let mut other = Order::new(4, true);
+    let mut other = Order::new(4, Heeds::Scopes);
     assert!(other.resume(&b.order.save()));
     assert_eq!(other.save(), b.order.save());
-    assert!(!Order::new(3, true).resume(&b.order.save()));
+    assert!(!Order::new(3, Heeds::Scopes).resume(&b.order.save()));
     assert!(!other.resume(&[1, 2]));
 }
 
 /// Two compute units, L1s 0 and 1, with stashes 2 and 3.
 fn with_stashes() -> Bench {
-    Bench { order: Order::new(4, true).of_stashes(2), now: 0 }
+    Bench { order: Order::new(4, Heeds::Scopes).of_stashes(2), now: 0 }
 }
 
 impl Bench {

@@ -1,0 +1,100 @@
+//! Random work of several wavefronts and another CU; every value is checked.
+
+use crate::denovo_b_l1::world::{World, small};
+use crate::hlrc_l1::world::FAR;
+use std::collections::BTreeSet;
+use weft_bench::seeds::{Work, missed_faults, unseen};
+use weft_srsp::denovo_b_l1::{DenovoInject, DenovoL1Params};
+use weft_srsp::params::Srsp;
+
+/// Covers that a trial has not hit.
+fn trial(p: &DenovoL1Params, seed: u64, cycles: u64) -> BTreeSet<String> {
+    let mut w = World::mixed(p, seed);
+    w.banks.slow = [20, 3, 60][seed as usize % 3];
+    w.works(cycles, &format!("seed {seed}"));
+    w.b.uncovered(&[]).into_iter().collect()
+}
+
+fn every_value_is_kept(work: Work) {
+    // More ways: races of owned victims beside others.
+    let wide = DenovoL1Params { size: 1024, ways: 4, sfifo: 8, ..small() };
+    let kinds = [(small(), 0..12), (wide, 12..18)];
+    let missed = unseen(work, &kinds, |_| true, |p, seed| trial(p, seed, 40_000));
+    assert!(missed.is_empty(), "never seen: {missed:?}");
+}
+
+#[test]
+fn every_value_is_kept_and_every_row_is_hit() {
+    every_value_is_kept(Work::Needed);
+}
+
+#[test]
+fn long_every_value_is_kept() {
+    every_value_is_kept(Work::All);
+}
+
+/// Other sizes: the published one, the smallest, one MSHR, victims by age alone.
+#[test]
+fn other_sizes_keep_every_value() {
+    let p = small();
+    let published = DenovoL1Params::published(Srsp { cus: 4, addr_bits: 40, ..Srsp::default() });
+    let one = Srsp { mshrs: 1, wbt: 2, banks: 1, ..p.srsp.clone() };
+    let smallest = DenovoL1Params { srsp: one, latency: 2, sfifo: 2, targets: 1, sq: 1, ..p.clone() };
+    let odd = Srsp { mshrs: 5, wbt: 5, banks: 8, ..p.srsp.clone() };
+    let odd = DenovoL1Params {
+        srsp: odd,
+        size: 1024,
+        ways: 8,
+        sfifo: 7,
+        targets: 5,
+        sq: 3,
+        latency: 9,
+        ..p.clone()
+    };
+    let unaware = DenovoL1Params { owned_aware: false, size: 512, ways: 4, ..p };
+    for (name, p) in [("published", published), ("smallest", smallest), ("odd", odd), ("unaware", unaware)] {
+        println!("{name}");
+        (40..44).for_each(|seed| drop(trial(&p, seed, 15_000)));
+    }
+}
+
+#[test]
+fn a_focused_world_keeps_every_value() {
+    let p = DenovoL1Params { size: 4096, ways: 4, sfifo: 16, ..small() };
+    for seed in 50..56 {
+        let mut w = World::focused(&p, seed);
+        w.run(40_000);
+        assert!(w.taken[FAR].iter().all(|n| *n > 20), "{:?}", w.taken);
+    }
+}
+
+/// Lines that stay owned for long.
+#[test]
+fn a_resident_world_keeps_every_value() {
+    let p = DenovoL1Params { size: 1024, ways: 4, sfifo: 8, ..small() };
+    for seed in 56..60 {
+        let mut w = World::resident(&p, seed);
+        w.run(40_000);
+        assert!(w.kernels > 1, "{}", w.kernels);
+    }
+}
+
+/// A fault is seen as a wrong value, a failed assertion of the hardware, or a CU that is answered no more.
+#[test]
+fn faults_are_found() {
+    let run = |inject: DenovoInject, seed: u64| {
+        let p = DenovoL1Params { inject, ..small() };
+        let wide = DenovoL1Params { size: 4096, ways: 4, sfifo: 16, ..p.clone() };
+        let mut w = match seed % 3 {
+            0 => World::focused(&wide, seed),
+            1 => World::mixed(&p, seed),
+            _ => World::resident(&wide, seed),
+        };
+        w.banks.slow = [20, 3, 60, 8][seed as usize % 4];
+        w.run(30_000);
+    };
+    // What is told twice does no harm.
+    let harmless = [DenovoInject::ToldAgain];
+    let faults = DenovoInject::WORDS.iter().map(|w| w.0).filter(|inject| *inject != DenovoInject::None);
+    assert_eq!(missed_faults(60..72, DenovoInject::None, faults, run), harmless);
+}
