@@ -243,7 +243,7 @@ fn cosim_directories() {
 
 /// Blocks of which random neighbours move less with some seeds: `traffic-gen` has fields that it never sets, and the others wait for
 /// ever after an answer to nothing asked. Their own benches, whose neighbours keep to the protocol, move the rest.
-const LITTLE: [&str; 5] = ["traffic-gen", "inv-egress", "inv-ingress", "gtsc-l2", "stash"];
+const LITTLE: [&str; 6] = ["traffic-gen", "inv-egress", "inv-ingress", "gtsc-l2", "stash", "denovo-b-l1"];
 
 /// The engine's half of `weft cosim BLOCK --cycles 5000`, with which agreement is worth something only if the block does something.
 #[test]
