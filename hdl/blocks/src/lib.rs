@@ -21,6 +21,8 @@
 //! | `hier-fence-unit` | releases and acquires by scope, where GPUs are made of GPMs | [`directory::hier_fence`] |
 //! | `traffic-gen`, `dram-stub` | what closes a fabric for export | [`common::traffic_gen`], [`common::dram_stub`] |
 //!
+//! Further directories, and banks that protocols bring: [`directory::protocols`].
+//!
 //! [`msg`] holds every message, once for both ends; [`fabric`] wires blocks into GPUs and closed systems.
 
 pub mod cache;

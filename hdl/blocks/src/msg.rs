@@ -6,9 +6,11 @@
 use weft_rtl::prelude::*;
 
 mod fence;
+pub mod owners;
 mod sys;
 
 pub use fence::*;
+pub use owners::*;
 pub use sys::{Sys, node_text};
 
 /// Operations of the CU port.
@@ -235,6 +237,9 @@ pub struct ReqMsg {
     /// Compare operand.
     #[width(64)]
     pub cmp: Bits,
+    /// With owners.
+    #[shape(p.with_owners())]
+    pub owner: Option<OwnerReq>,
 }
 
 /// RSP network.
@@ -267,6 +272,9 @@ pub struct RspMsg {
     pub data: Bits,
     /// The home had to ask its DRAM.
     pub from_dram: Bool,
+    /// With owners.
+    #[shape(p.of_owners())]
+    pub owner: Option<OwnerRsp>,
 }
 
 /// Kinds of INV messages.
@@ -312,6 +320,9 @@ pub struct InvMsg {
     #[width(p.node_bits())]
     #[below(p.nodes())]
     pub requester: Bits,
+    /// With owners; of an Inv the requester stands in `requester`.
+    #[shape(p.of_owners())]
+    pub owner: Option<OwnerInv>,
 }
 
 /// Invalidation at a bank's input (channel `inv` from the INV ingress).
@@ -328,6 +339,9 @@ pub struct BankInv {
     /// Number of the ingress link it came on, returned when applied. In hierarchical fabrics link 0 is that of the own GPU, link 1 that of the others.
     #[width(4)]
     pub link: Bits,
+    /// With owners.
+    #[shape(p.of_owners())]
+    pub owner: Option<OwnerAsk>,
 }
 
 /// A bank has applied an invalidation (channel `inv_done` to the INV ingress).
@@ -370,6 +384,9 @@ pub struct DirReq {
     /// Bank's operation number.
     #[width(p.dir_id_bits())]
     pub id: Bits,
+    /// With owners; `op` says nothing then.
+    #[shape(p.of_owners())]
+    pub owner: Option<OwnerOp>,
 }
 
 /// Directory slice to bank (channel `rsp`): the operation's invalidations, if any, are all accepted by the INV egress.
@@ -385,6 +402,9 @@ pub struct DirRsp {
     pub evicted: Bool,
     /// After a Downgrade: no sharer of the group is recorded any more. 0 after other operations.
     pub empty: Bool,
+    /// With owners.
+    #[shape(p.with_owners())]
+    pub owner: Option<OwnerAnswer>,
 }
 
 /// Bank to directory slice, at a GPU home that has received an Inv of the system home (channel `recv` of the directory, `recv_out` of the bank;
@@ -427,6 +447,9 @@ pub struct DirInv {
     pub cause: Enum<Cause>,
     /// The aligned group around `line`.
     pub grp: Bool,
+    /// With owners.
+    #[shape(p.of_owners())]
+    pub owner: Option<OwnerAsk>,
 }
 
 /// Bank to DRAM channel (channel `mem_req`); whole lines only.

@@ -73,6 +73,12 @@ impl ParamSet {
         Ok(ParamSet { block: info.name, infos, given: given.clone() })
     }
 
+    /// The same values for a block with further parameters, which have their defaults.
+    #[must_use]
+    pub fn with(&self, infos: Vec<ParamInfo>) -> ParamSet {
+        ParamSet { infos, ..self.clone() }
+    }
+
     /// The value of a parameter as text: given, or its default.
     ///
     /// # Panics

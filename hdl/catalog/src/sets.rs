@@ -5,16 +5,24 @@ mod spandex;
 mod srsp;
 
 use std::collections::BTreeMap;
-use weft_blocks::directory::protocols::kinds;
+use weft_blocks::cache::l2;
+use weft_blocks::directory::protocols::{banks, kinds};
 
 /// A block with three parameter sets as `key=value` words.
 pub type Sets = (&'static str, [&'static str; 3]);
 
 /// Each block of the catalog, in its order, with three parameter sets. The defaults are no set of it.
 pub fn all() -> impl DoubleEndedIterator<Item = Sets> {
+    let bank = std::iter::once((l2::KIND.info.name, l2::KIND.sets));
+    let families = [mgcc::SETS, srsp::SETS, spandex::SETS];
+    let rest = REST.iter().copied().chain(bank).chain(families.into_iter().flatten().copied());
+    SETS.iter().copied().chain(of_protocols()).chain(rest)
+}
+
+/// The blocks that protocols of the directory family bring, in the order in which they are listed.
+pub fn of_protocols() -> impl DoubleEndedIterator<Item = Sets> {
     let directories = kinds().into_iter().map(|kind| (kind.info.name, kind.sets));
-    let families = [REST, mgcc::SETS, srsp::SETS, spandex::SETS];
-    SETS.iter().copied().chain(directories).chain(families.into_iter().flatten().copied())
+    directories.chain(banks().into_iter().map(|kind| (kind.info.name, kind.sets)))
 }
 
 /// The blocks of `weft_blocks` before its directories, whose protocols have theirs.
@@ -124,14 +132,6 @@ const REST: &[Sets] = &[
             "size=256 ways=2 mshrs=2 targets=1 stores=1 latency=3",
             "size=1K ways=4 mshrs=4 targets=3 stores=5 latency=7 gpus=2 gpms=3 bypass_remote=1",
             "size=1K line=128 ways=4 mshrs=3 targets=2 stores=3 latency=4 scoped=1 store_scope=1",
-        ],
-    ),
-    (
-        "l2-bank",
-        [
-            "sets=2 ways=2 mshrs=4 pool=4 banks=1 l1s=1 l1_mshrs=1",
-            "gpus=3 home=1 sets=3 ways=4 mshrs=4 pool=8 banks=2 caching=l1_only group=8",
-            "line=128 sets=2 ways=2 mshrs=5 pool=6 dir=0 group=1",
         ],
     ),
 ];

@@ -152,6 +152,7 @@ impl Tsm {
             l1_mshrs: self.l1_mshrs,
             il: 1 << self.il,
             home_shift: self.addr_bits - 5,
+            owners: false,
         }
     }
     /// Part of a module's name that these parameters determine.

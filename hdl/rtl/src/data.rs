@@ -102,6 +102,25 @@ impl<T: Data> Data for Vec<T> {
     }
 }
 
+/// A part that some shapes do not have.
+impl<T: Data> Data for Option<T> {
+    type Shape = Option<T::Shape>;
+    fn leaves(shape: &Self::Shape, prefix: &str, out: &mut Vec<Leaf>) {
+        if let Some(shape) = shape {
+            T::leaves(shape, prefix, out);
+        }
+    }
+    fn from_leaves(shape: &Self::Shape, leaves: &mut dyn Iterator<Item = Bits>) -> Option<T> {
+        shape.as_ref().map(|shape| T::from_leaves(shape, leaves))
+    }
+    fn to_leaves(&self, out: &mut Vec<Bits>) {
+        self.iter().for_each(|part| part.to_leaves(out));
+    }
+    fn with_leaves(&self, leaves: &mut dyn Iterator<Item = Bits>) -> Option<T> {
+        self.as_ref().map(|part| part.with_leaves(leaves))
+    }
+}
+
 /// The leaves of a type under a name.
 pub fn leaves_of<T: Data>(shape: &T::Shape, prefix: &str) -> Vec<Leaf> {
     let mut out = Vec::new();

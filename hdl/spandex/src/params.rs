@@ -178,6 +178,7 @@ impl Spandex {
             l1_mshrs: 2,
             il: self.line,
             home_shift: self.addr_bits - 5,
+            owners: false,
         }
     }
     /// Part of a module's name that these parameters determine.

@@ -114,6 +114,7 @@ impl Srsp {
             l1_mshrs: self.mshrs,
             il: self.line,
             home_shift: self.addr_bits - 5,
+            owners: false,
         }
     }
     /// Part of a module's name that these parameters determine.

@@ -31,7 +31,7 @@ fn ids_page() -> String {
 
 #[test]
 fn the_published_list_is_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/golden/IDS.md");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/golden/IDS.md");
     if std::env::var_os("WEFT_BLESS").is_some() {
         std::fs::write(&path, ids_page()).unwrap();
     }
@@ -40,6 +40,14 @@ fn the_published_list_is_current() {
         found == ids_page(),
         "IDS.md differs from the tables: run this test with WEFT_BLESS=1 and read the diff"
     );
+}
+
+/// The source is a section of a page in `docs/`, as of protocols that are Weft's own.
+fn on_a_page_of_ours(source: &str) -> bool {
+    let Some((page, section)) = source.split_once(' ') else { return false };
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(page);
+    let heading = format!("## {section}. ");
+    std::fs::read_to_string(path).is_ok_and(|text| text.lines().any(|line| line.starts_with(&heading)))
 }
 
 #[test]
@@ -59,8 +67,8 @@ fn identifiers_are_unique_and_sources_are_sections() {
         let srsp = ["3", "5", "6", "9"].map(|s| format!("srsp.md {s}"));
         let spandex = ["2", "4", "6", "7", "8", "9"].map(|s| format!("spandex.md {s}"));
         let cu = ["cu-and-consistency.md 8", "denovo-b.md"].map(str::to_string);
-        let pages = rec.iter().chain(&hmg).chain(&mgcc).chain(&srsp).chain(&spandex).chain(&cu);
-        assert!(pages.into_iter().any(|s| *s == e.source), "{}", e.id);
+        let mut pages = rec.iter().chain(&hmg).chain(&mgcc).chain(&srsp).chain(&spandex).chain(&cu);
+        assert!(pages.any(|s| *s == e.source) || on_a_page_of_ours(&e.source), "{}: {}", e.id, e.source);
     }
     let errors = error_rows();
     assert!(errors.iter().all(|(id, _)| !entries.iter().any(|e| e.id == *id)));

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use weft_blocks::directory::protocols;
 use weft_fabric::config::FabricConfig;
 use weft_tools::cosim::{CosimOptions, With, cosim_recorded, record_program};
 use weft_workload::Program;
@@ -66,7 +67,7 @@ cosim_of! {
     cosim_units_of_mgcc: mgcc;
     cosim_units_with_write_back: write_back;
     cosim_units_of_gtsc: gtsc;
-    cosim_units_of_gpu_vi: gpu_vi;
+    cosim_units_with_acknowledged_invs: acknowledged;
     cosim_units_of_rdma: rdma;
     cosim_units_of_spandex: spandex_gpu;
     cosim_units_of_spandex_with_denovo: spandex_denovo;
@@ -100,9 +101,13 @@ fn gtsc(share: u64) {
     agrees("tsm-4gpu-small", &[TSM, one], "pagerank", &units, 10_000 / share, 500 / share);
 }
 
-fn gpu_vi(share: u64) {
+/// Of every protocol whose directories have rows for what is not acknowledged.
+fn acknowledged(share: u64) {
     let units = ["gpu0_gpm0.dir0", "gpu0_gpm0.bank0", "gpu0_gpm0.egress", "gpu0_gpm0.ingress"];
-    agrees("hmg-4gpu-small", &[HMG, &["protocol=gpu-vi"]], "hpgmg", &units, 20_000 / share, 5 / share);
+    for protocol in protocols::all().filter(|of| of.directory().is_some_and(|kind| kind.acked)) {
+        let named = format!("protocol={}", protocol.name());
+        agrees("hmg-4gpu-small", &[HMG, &[&named]], "hpgmg", &units, 20_000 / share, 5 / share);
+    }
 }
 
 /// Each unit that MGPU-RDMA has of its own, and its home bank, among neighbours that keep the protocol.

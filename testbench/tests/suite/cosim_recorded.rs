@@ -28,6 +28,7 @@ fn sys(gpus: u32, mshrs: u32) -> Sys {
         l1_mshrs: 8,
         il: 256,
         home_shift: 30,
+        owners: false,
     }
 }
 

@@ -24,6 +24,7 @@ fn sys(line: u32) -> Sys {
         l1_mshrs: 6,
         il: 4096,
         home_shift: 30,
+        owners: false,
     }
 }
 

@@ -25,6 +25,7 @@ fn small() -> L2Params {
         l1_mshrs: 8,
         il: 256,
         home_shift: 30,
+        owners: false,
     };
     L2Params {
         sys,

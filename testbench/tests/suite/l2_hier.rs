@@ -24,6 +24,7 @@ fn small(gpus: u32, gpms: u32) -> L2Params {
         l1_mshrs: 8,
         il: 256,
         home_shift: 30,
+        owners: false,
     };
     L2Params {
         home: sys.node(1, u32::from(gpms > 2)),

@@ -26,6 +26,7 @@
 //! | src, dst, line, cause, grp, requester | INV |
 //!
 //! The first byte tells the length. What a kind does not carry is 0 at the receiver: mask and data of a read, data beside the chunks written, beside an atomic's word.
+//! Messages with owners ([`Sys::owners`]) have no form here.
 //! A header that does not fit its 16 bytes (32 of a write of a 128-byte line) is refused: addresses of 48 bits and 4 GPUs leave 3 bits.
 //!
 //! # Pictures
@@ -234,6 +235,7 @@ impl Format {
             amo: only(atomic, amo).as_enum(),
             sgn: atomic & sgn,
             cmp: only(atomic, cmp),
+            owner: None,
         }
     }
 
@@ -263,7 +265,7 @@ impl Format {
         let (place, value) = (r.take(self.word_bits() - 1), r.take(64));
         let line = bits.slice(CHUNK, s.data_bits());
         let data = mux(kind.is(ReqKind::Rd), line, self.placed(place, value));
-        RspMsg { kind, src, dst, bank, id, epoch, data, from_dram }
+        RspMsg { kind, src, dst, bank, id, epoch, data, from_dram, owner: None }
     }
 
     fn read_inv(&self, bits: Bits) -> InvMsg {
@@ -272,7 +274,7 @@ impl Format {
         let kind = r.take(CODE).slice(0, 1).as_enum::<InvKind>();
         let (src, dst, line) = (r.take(s.node_bits()), r.take(s.node_bits()), r.take(s.line_bits()));
         let (cause, grp) = (r.take(1).as_enum::<Cause>(), r.flag());
-        InvMsg { kind, src, dst, line, cause, grp, requester: r.take(s.node_bits()) }
+        InvMsg { kind, src, dst, line, cause, grp, requester: r.take(s.node_bits()), owner: None }
     }
 }
 

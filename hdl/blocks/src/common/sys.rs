@@ -69,6 +69,7 @@ fn sized(p: &ParamSet, gpus: u32, gpms: u32) -> Result<Sys, BlockError> {
         l1_mshrs: number("l1_mshrs", 1, 256)?,
         il: number("il", 64, 1 << 30)?,
         home_shift: number("home_shift", 12, 60)?,
+        owners: false,
     };
     for (key, value) in [("line", sys.line), ("banks", sys.banks), ("il", sys.il)] {
         if !value.is_power_of_two() {
@@ -93,5 +94,6 @@ fn sized(p: &ParamSet, gpus: u32, gpms: u32) -> Result<Sys, BlockError> {
 
 /// The part of a module's name that tells message widths apart.
 pub fn sys_tag(sys: &Sys) -> String {
-    format!("n{}_a{}_l{}_b{}_m{}", sys.nodes(), sys.addr_bits, sys.line, sys.banks, sys.l2_mshrs)
+    let owners = if sys.owners { "_o" } else { "" };
+    format!("n{}_a{}_l{}_b{}_m{}{owners}", sys.nodes(), sys.addr_bits, sys.line, sys.banks, sys.l2_mshrs)
 }

@@ -157,6 +157,7 @@ impl Evb {
                     dest: nodes_of_sharers(p, sharers),
                     cause: enum_lit(Cause::Evict),
                     grp: bool_lit(p.names_groups()),
+                    owner: None,
                 });
             });
             observe_launch(i, launch, sharers);

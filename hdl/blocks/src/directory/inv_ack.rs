@@ -30,6 +30,8 @@ pub(super) struct AckSeen {
     pub dst: Bits,
     #[width(p.data_bits())]
     pub data: Bits,
+    #[shape(p.of_owners())]
+    pub owner: Option<OwnerRsp>,
 }
 
 /// The acknowledgement of `home` for a line of another node, whose home and bank follow from it.
@@ -50,11 +52,17 @@ pub(super) fn ack_out(name: &str, sys: &Sys) -> OutChannel<InvAck> {
 
 /// The directory's end: every acknowledgement is taken in the cycle in which it comes. Whether one is there, and its line.
 pub(super) fn ack_in(name: &str, sys: &Sys, home: u32) -> (Bool, Bits) {
+    let (valid, line, _) = ack_in_with(name, sys, home);
+    (valid, line)
+}
+
+/// The same, and with owners what it says of them.
+pub(super) fn ack_in_with(name: &str, sys: &Sys, home: u32) -> (Bool, Bits, Option<OwnerRsp>) {
     let (valid, seen) = part_taken::<RspMsg, AckSeen>(name, sys);
     assert_always(
         "ack_is_for_here",
         !valid | (seen.kind.is(ReqKind::Ack) & seen.dst.eq(u64::from(home))),
         "only acknowledgements for this home come here",
     );
-    (valid, seen.data.slice(0, sys.line_bits()))
+    (valid, seen.data.slice(0, sys.line_bits()), seen.owner)
 }

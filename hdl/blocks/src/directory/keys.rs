@@ -107,7 +107,7 @@ pub fn dir_from(kind: DirKind, p: &ParamSet) -> Result<DirParams, BlockError> {
     let modules = kind.modules();
     let params = DirParams {
         kind,
-        sys: slice_sys(p, modules)?,
+        sys: Sys { owners: kind.owners, ..slice_sys(p, modules)? },
         home: number("home", 0, if modules { 127 } else { 15 })?,
         range: if kind.ranges() { number("range", 1, 1 << 20)? } else { 0 },
         group: if kind.groups() { number("group", 1, 8)? } else { 4 },
@@ -142,6 +142,7 @@ fn slice_sys(p: &ParamSet, modules: bool) -> Result<Sys, BlockError> {
         l1_mshrs: 1,
         il: number("il", 64, 1 << 30)?,
         home_shift: if modules { number("home_shift", 12, 60)? } else { 0 },
+        owners: false,
     };
     if !sys.banks.is_power_of_two() {
         return Err(p.illegal("banks", "it is no power of two"));

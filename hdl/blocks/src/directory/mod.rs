@@ -19,6 +19,7 @@ pub mod slice;
 mod stage2;
 pub mod table;
 mod types;
+mod wait_queue;
 pub mod write_inv;
 
 pub use params::{DirKind, DirParams, Policy, TagStyle};
@@ -30,6 +31,7 @@ use crate::registry::BlockInfo;
 /// The blocks of this folder.
 pub fn directory_blocks() -> Vec<BlockInfo> {
     let mut all: Vec<BlockInfo> = protocols::kinds().iter().map(|kind| kind.info).collect();
+    all.extend(protocols::banks().iter().map(|kind| kind.info));
     all.extend(machinery());
     all
 }

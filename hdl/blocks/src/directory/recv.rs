@@ -120,6 +120,7 @@ impl Recv {
                         dest: nodes_of_sharers(p, told.all),
                         cause: msg.cause,
                         grp: bool_lit(p.names_groups()),
+                        owner: None,
                     });
                     self.state.set(RecvState::Sent);
                 })

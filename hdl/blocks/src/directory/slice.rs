@@ -227,7 +227,13 @@ impl<'a> Slice<'a> {
     /// Answers an operation without Invs, and makes its way the youngest where it asks for that.
     fn answer(&self, go: Bool, look: &Lookup, plan: &Plan) {
         when(go & plan.inv.none(), || {
-            self.rsp.send(&DirRsp { id: look.req.id, hit: look.hit, evicted: plan.evict, empty: plan.empty });
+            self.rsp.send(&DirRsp {
+                id: look.req.id,
+                hit: look.hit,
+                evicted: plan.evict,
+                empty: plan.empty,
+                owner: None,
+            });
         });
         if let Some(ages) = &self.ages {
             touch(self.p, go, look, plan, ages, &self.s2);

@@ -64,7 +64,7 @@ impl WriteInv {
     ) {
         let no = bool_lit(false);
         let answer = || {
-            rsp.send(&DirRsp { id: self.id.get(), hit: bool_lit(true), evicted: no, empty: no });
+            rsp.send(&DirRsp { id: self.id.get(), hit: bool_lit(true), evicted: no, empty: no, owner: None });
             self.state.set(WriteInvState::Idle);
         };
         when(taken, || {
@@ -82,6 +82,7 @@ impl WriteInv {
                         dest: nodes_of_sharers(p, self.sharers.get()),
                         cause: enum_lit(Cause::Write),
                         grp: bool_lit(p.names_groups()),
+                        owner: None,
                     });
                 });
             });

@@ -27,7 +27,6 @@
 use super::merge::{Merges, Shared};
 use super::params::{FabricInject, FabricParams};
 use super::ports::*;
-use crate::cache::l2::l2_bank;
 use crate::common::link::*;
 use crate::directory::directory;
 use crate::directory::egress::{EgressParams, FarReach, inv_egress};
@@ -67,7 +66,10 @@ impl Homed {
             None => fence_unit(&FenceParams { sys: sys(), home, flush: p.release_l2_flush, early }),
         };
         Ok(Homed {
-            bank: elaborated("l2-bank", l2_bank(&p.l2(home)))?,
+            bank: {
+                let kind = p.protocol.bank();
+                elaborated(kind.info.name, (kind.build)(&p.l2(home)))?
+            },
             dir: p.dir(home).map(|d| elaborated("directory", directory(&d))).transpose()?,
             egress: elaborated("inv-egress", inv_egress(&egress))?,
             ingress: elaborated("inv-ingress", inv_ingress(&ingress))?,
@@ -273,6 +275,9 @@ impl<'a> Gpu<'a> {
                         // Behind the banks' and the fence unit's.
                         let acks = format!("out{}", self.banks.len() + 1 + b);
                         connect::<RspMsg>(&self.rsp_split, &acks, dir, "ack", s);
+                    }
+                    if self.p.protocol.owners() {
+                        connect::<HomeDone>(bank, "done", dir, "done", s);
                     }
                     if self.p.forwards() {
                         connect::<DirRecv>(bank, "recv_out", dir, "recv", s);

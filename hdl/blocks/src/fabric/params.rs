@@ -102,6 +102,7 @@ impl FabricParams {
             l1_mshrs: 32,
             il: 4096,
             home_shift: 32,
+            owners: protocol.owners(),
         };
         FabricParams {
             sys,
@@ -319,6 +320,7 @@ impl FabricParams {
         // FNV-1a over all parameters: the same name in every run and build. No fault leaves no trace in it,
         // nor does what joins nothing or drops no more.
         let text = format!("{self:?}").replace(", inject: None", "").replace(", joined: false", "");
+        let text = text.replace(", owners: false", "");
         let text = text.replace(", acquire_all: false", "");
         let text = if self.joins() { text } else { text.replace(", joined: true", "") };
         let text = if self.drops_all() { text } else { text.replace(", acquire_all: true", "") };

@@ -25,9 +25,19 @@ pub struct Sys {
     pub il: u32,
     /// Home partition: home node = address >> home_shift.
     pub home_shift: u32,
+    /// Messages carry what a protocol with owners needs ([`super::owners`]).
+    pub owners: bool,
 }
 
 impl Sys {
+    /// The shape of what messages carry of owners; none for other protocols.
+    pub fn of_owners(&self) -> Option<Sys> {
+        self.owners.then(|| self.clone())
+    }
+    /// The same of parts that need no widths.
+    pub fn with_owners(&self) -> Option<()> {
+        self.owners.then_some(())
+    }
     /// Width of a line number: address bits - log2(line).
     pub fn line_bits(&self) -> u32 {
         self.addr_bits - self.line.trailing_zeros()

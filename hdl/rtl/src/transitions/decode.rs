@@ -81,6 +81,20 @@ impl<S: HwEnum, A: HwEnum> Decoded<S, A> {
         found.unwrap_or_else(|| panic!("table {} has no row {id}", self.table)).1
     }
 
+    /// The state to which the present row leads; the present one, where it leads nowhere.
+    ///
+    /// # Panics
+    /// When the table has no column with the state, or a row may lead to several.
+    pub fn next(&self) -> Enum<S> {
+        let kept = self.before.unwrap_or_else(|| panic!("table {} has no column with the state", self.table));
+        let step = |after: Bits, (row, here): &(Row<A>, Bool)| match &row.next[..] {
+            [] => after,
+            [next] => mux(*here, lit(*next, after.width()), after),
+            _ => panic!("row {} of table {} leads to several states", row.id, self.table),
+        };
+        self.rows.iter().fold(kept, step).as_enum()
+    }
+
     /// Asserts that `after`, which the block computes, is the state to which the present row leads.
     pub fn leads_to(&self, after: Enum<S>) {
         self.leads_to_when(bool_lit(true), after);

@@ -158,9 +158,9 @@ fn one_sentence_for_each_mistake_in_a_file() {
             "x.toml line 1: gpus = -4: it is no whole number (suffixes K, M, G are known); legal: 1..16",
         ),
         (
-            "protocol = \"mesi\"\n",
+            "protocol = \"dragon\"\n",
             &format!(
-                "x.toml line 1: protocol = mesi: there is no such choice; legal: {}",
+                "x.toml line 1: protocol = dragon: there is no such choice; legal: {}",
                 names().join(", ")
             ),
         ),

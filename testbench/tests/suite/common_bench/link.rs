@@ -142,5 +142,6 @@ pub fn system(gpus: u32, line: u32) -> Sys {
         l1_mshrs: 8,
         il: 4096,
         home_shift: 32,
+        owners: false,
     }
 }

@@ -12,7 +12,7 @@ pub const COMPANIONS: &[(&str, &str, &str)] = &[
     ("traffic-gen", "addr_bits=64 banks=1 span=2", "its lines fit the memory of a GPU"),
     ("l1-cache", "addr_bits=64", "only so many address bits have room above 60"),
     ("", "gpms=2", "a system has at least two nodes, so a single GPU has GPMs"),
-    ("l2-bank", "pool=256", "it is no smaller than the number of MSHRs"),
+    ("", "pool=256 gpms=1", "it is no smaller than the number of MSHRs"),
     ("l2-bank", "hier=1", "a bank that stores stay in has GPU homes"),
     ("stash", "line=16", "a bank holds at most one word of a line"),
     ("pcie-switch", "il=6 banks=1", "bits that choose the bank lie inside the memory of a GPU"),

@@ -36,6 +36,7 @@ pub fn hardware(p: &DirParams) -> directory::DirParams {
         l1_mshrs: 4,
         il: p.il as u32,
         home_shift: p.home_shift,
+        owners: false,
     };
     directory::DirParams {
         kind,

@@ -130,6 +130,7 @@ pub fn module_sys(gpus: u32, gpms: u32, banks: u32) -> Sys {
         l1_mshrs: 4,
         il: 256,
         home_shift: 30,
+        owners: false,
     }
 }
 

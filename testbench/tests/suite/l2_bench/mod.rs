@@ -9,7 +9,7 @@ mod held;
 mod model;
 mod ports;
 mod receive;
-mod request;
+pub mod request;
 mod world;
 
 use model::*;

@@ -192,6 +192,7 @@ impl L1Params {
             l1_mshrs: set.within("mshrs", 1, 256)? as u32,
             il: 4096,
             home_shift: set.within("home_shift", 12, 60)? as u32,
+            owners: false,
         };
         let params = L1Params {
             sys,

@@ -5,7 +5,7 @@ use crate::common::atomic::Atomic;
 use weft_rtl::prelude::*;
 
 /// Result of a write.
-pub(super) struct Written {
+pub(crate) struct Written {
     /// The line afterwards.
     pub line: Bits,
     /// The aligned 8 bytes around an atomic's word, before it.
@@ -19,7 +19,7 @@ pub(super) fn spread(mask: Bits) -> Bits {
 }
 
 /// Performs a store or atomic on a line.
-pub(super) fn write_line(name: &str, line: Bits, write: &Payload) -> Written {
+pub(crate) fn write_line(name: &str, line: Bits, write: &Payload) -> Written {
     let bytes = write.mask.width();
     let first = write.mask.lowest_set();
     let index = first.slice(3, first.width() - 3);

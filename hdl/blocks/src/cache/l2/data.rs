@@ -99,6 +99,7 @@ impl DataStage {
                 epoch: lit(0, 1),
                 data: line,
                 from_dram: bool_lit(false),
+                owner: None,
             });
         });
         when(on(step.request), || {
@@ -145,6 +146,7 @@ impl DataStage {
             amo: req.amo,
             sgn: req.sgn,
             cmp: req.cmp,
+            owner: None,
         }
     }
 }

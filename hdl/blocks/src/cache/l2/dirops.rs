@@ -176,7 +176,9 @@ impl DirOps {
         self.reads.raise(index);
         self.asks.iter().for_each(|asks| asks.raise(index));
         self.used.up.set(true);
-        self.queue.iter().for_each(|queue| queue.push(&DirReq { op, src: own, line, id: index }));
+        self.queue
+            .iter()
+            .for_each(|queue| queue.push(&DirReq { op, src: own, line, id: index, owner: None }));
         index
     }
 
@@ -188,7 +190,7 @@ impl DirOps {
         self.directory.lower(index);
         let own = lit(u64::from(self.p.home), self.p.sys.node_bits());
         let src = mux(remote, req.who.resize(self.p.sys.node_bits()), own);
-        queue.push(&DirReq { op, src, line: req.line, id: index });
+        queue.push(&DirReq { op, src, line: req.line, id: index, owner: None });
     }
 
     /// The data step of an operation is done; an atomic leaves its old value. `slow`: DRAM was asked, `beyond`: another GPU was.

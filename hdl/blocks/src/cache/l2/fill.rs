@@ -174,6 +174,7 @@ impl Fill {
                 epoch: if self.p.hier { mux(read, (!homed).bits(), item.epoch) } else { lit(0, 1) },
                 data: self.line.get(),
                 from_dram: if self.p.hier { m.from_dram.now.get().bit_at(mshr) } else { bool_lit(true) },
+                owner: None,
             });
         });
         when(write & step, || {
@@ -199,6 +200,7 @@ impl Fill {
                         amo: payload.amo,
                         sgn: payload.sgn,
                         cmp: payload.cmp,
+                        owner: None,
                     });
                 });
             }

@@ -24,7 +24,7 @@
 //!
 #![doc = include_str!("../../../pictures/l2-bank.svg")]
 
-mod alu;
+pub(crate) mod alu;
 mod data;
 mod decide;
 mod dirops;
@@ -34,29 +34,39 @@ mod fence;
 mod fill;
 mod follow;
 mod held;
-mod mshr;
+pub(crate) mod mshr;
 mod observe;
 mod observe_hier;
 mod order;
 mod outputs;
 mod params;
-mod queue;
+pub(crate) mod queue;
 mod reads;
 mod select;
 mod sinks;
 pub mod tables;
 mod tags;
-mod types;
+pub(crate) mod types;
 
 #[cfg(test)]
 mod tests;
 
-pub use params::{Caching, L2Params};
+pub use params::{Caching, L2Params, infos_of_kept, read_kept};
 
 use crate::registry::{BlockError, BlockInfo, ParamSet};
 use decide::Parts;
 use select::Needs;
 use weft_rtl::prelude::*;
+
+/// A kind of L2 banks: what protocols choose from, or bring.
+pub struct BankKind {
+    /// The block as listed.
+    pub info: BlockInfo,
+    /// Builds one.
+    pub build: fn(&L2Params) -> Result<Arc<Module>, ElabErrors>,
+    /// Parameter sets at which it is compared.
+    pub sets: [&'static str; 3],
+}
 
 /// The block as listed.
 pub const INFO: BlockInfo = BlockInfo {
@@ -64,6 +74,17 @@ pub const INFO: BlockInfo = BlockInfo {
     about: "One bank of a GPU's L2: home side and requester side, replay lists, fences",
     params: params::infos,
     build: build_from,
+};
+
+/// The bank of protocols that bring none of their own.
+pub static KIND: BankKind = BankKind {
+    info: INFO,
+    build: l2_bank,
+    sets: [
+        "sets=2 ways=2 mshrs=4 pool=4 banks=1 l1s=1 l1_mshrs=1",
+        "gpus=3 home=1 sets=3 ways=4 mshrs=4 pool=8 banks=2 caching=l1_only group=8",
+        "line=128 sets=2 ways=2 mshrs=5 pool=6 dir=0 group=1",
+    ],
 };
 
 fn build_from(set: &ParamSet) -> Result<Arc<Module>, BlockError> {

@@ -8,7 +8,7 @@ use weft_rtl::prelude::*;
 pub(super) const LIST_MAX: u64 = 8;
 
 /// A register of flags with a set side and a clear side, each driven from one place.
-pub(super) struct Flags {
+pub(crate) struct Flags {
     pub now: Reg<Bits>,
     set: Wire<Bits>,
     clear: Wire<Bits>,
@@ -35,10 +35,14 @@ impl Flags {
     pub fn connect(&self) {
         self.now.set((self.now.get() & !self.clear.get()) | self.set.get());
     }
+    /// The same, and clears others, too.
+    pub fn connect_without(&self, others: Bits) {
+        self.now.set((self.now.get() & !self.clear.get() & !others) | self.set.get());
+    }
 }
 
 /// A counter with an up side and a down side.
-pub(super) struct Tally {
+pub(crate) struct Tally {
     pub now: Reg<Bits>,
     pub up: Wire<Bool>,
     pub down: Wire<Bool>,

@@ -187,6 +187,7 @@ impl Outputs {
                 epoch,
                 data: mux(atom, old, blank),
                 from_dram: done.slow,
+                owner: None,
             });
         });
         let end = (send_local | send_remote | silent).named("op_ends");

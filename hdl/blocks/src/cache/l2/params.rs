@@ -346,6 +346,36 @@ pub fn infos() -> Vec<ParamInfo> {
     ]
 }
 
+/// Those of a bank that keeps all lines and has a directory, and nothing that is optional.
+pub fn infos_of_kept() -> Vec<ParamInfo> {
+    const SIZES: [&str; 14] = [
+        "gpus",
+        "gpms",
+        "home",
+        "addr_bits",
+        "line",
+        "banks",
+        "il",
+        "home_shift",
+        "sets",
+        "ways",
+        "mshrs",
+        "pool",
+        "l1s",
+        "l1_mshrs",
+    ];
+    infos().into_iter().filter(|info| SIZES.contains(&info.name)).collect()
+}
+
+/// Reads and checks the parameters of [`infos_of_kept`].
+///
+/// # Errors
+/// An illegal value, with its legal range.
+pub fn read_kept(set: &ParamSet) -> Result<L2Params, BlockError> {
+    let p = read(&set.with(infos()))?;
+    Ok(L2Params { sys: Sys { owners: true, ..p.sys }, dir: true, acks: true, ..p })
+}
+
 /// Reads and checks the parameters.
 ///
 /// # Errors
@@ -404,7 +434,8 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
     }
     let l1s = number("l1s", 1, 256)?;
     let l1_mshrs = number("l1_mshrs", 1, 256)?;
-    let sys = Sys { gpus, gpms, addr_bits, line, banks, l1s, l2_mshrs, l1_mshrs, il, home_shift };
+    let sys =
+        Sys { gpus, gpms, addr_bits, line, banks, l1s, l2_mshrs, l1_mshrs, il, home_shift, owners: false };
     Ok(L2Params {
         sys,
         home: number("home", 0, u64::from(nodes - 1))?,

@@ -3,7 +3,7 @@
 use weft_rtl::prelude::*;
 
 /// A queue of messages in front of a channel's sending end; an empty queue is bypassed.
-pub(super) struct OutQueue<T: Data> {
+pub(crate) struct OutQueue<T: Data> {
     /// Messages in the queue, without the one in the sending end.
     pub count: Reg<Bits>,
     /// A message is pushed in this cycle.

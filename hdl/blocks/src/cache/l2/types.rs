@@ -118,7 +118,7 @@ pub(super) struct Waiting {
 /// Payload of a waiting request.
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = L2Params)]
-pub(super) struct Payload {
+pub(crate) struct Payload {
     pub atom: Bool,
     #[width(p.sys.line)]
     pub mask: Bits,
@@ -132,7 +132,7 @@ pub(super) struct Payload {
 
 impl Payload {
     /// The payload of a request.
-    pub fn of(req: &Demand) -> Payload {
+    pub(super) fn of(req: &Demand) -> Payload {
         let atom = req.kind.is(ReqKind::Atom);
         Payload { atom, mask: req.mask, data: req.data, amo: req.amo, sgn: req.sgn, cmp: req.cmp }
     }

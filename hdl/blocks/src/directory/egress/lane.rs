@@ -15,6 +15,8 @@ pub(super) struct Item {
     pub line: Bits,
     pub cause: Enum<Cause>,
     pub grp: Bool,
+    #[shape(p.of_owners())]
+    pub owner: Option<OwnerAsk>,
 }
 
 /// A channel's message on its way into the FIFOs.
@@ -110,6 +112,7 @@ pub(super) fn lane(
                             line: offer.msg.line,
                             cause: offer.msg.cause,
                             grp: offer.msg.grp,
+                            owner: offer.msg.owner,
                         });
                     });
                 }
@@ -162,6 +165,9 @@ fn message(p: &EgressParams, node: u32, item: &Item) -> InvMsg {
         line,
         cause: item.cause,
         grp: item.grp,
-        requester,
+        requester: item
+            .owner
+            .map_or(requester, |owner| mux(item.kind.is(InvKind::Inv), owner.requester, requester)),
+        owner: item.owner.map(|owner| OwnerInv { ask: owner.ask, id: owner.id }),
     }
 }

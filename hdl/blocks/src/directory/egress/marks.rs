@@ -42,6 +42,7 @@ fn item(p: &EgressParams, line: Bits, sys: Bool) -> Item {
         line: line.zext(p.sys.line_bits()),
         cause: enum_lit(Cause::Write),
         grp: sys,
+        owner: p.sys.owners.then(|| OwnerAsk::inv(&p.sys)),
     }
 }
 

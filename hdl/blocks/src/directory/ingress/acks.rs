@@ -25,6 +25,9 @@ struct Delivered {
     line: Bits,
     #[width(4)]
     link: Bits,
+    /// With owners: it is an Inv, which is acknowledged; who answers a forward or a recall is its bank.
+    #[shape(p.with_owners())]
+    inv: Option<Bool>,
 }
 
 /// What a bank's Invs are owed.
@@ -52,7 +55,8 @@ impl Owed {
 
     /// An Inv of a link is delivered.
     pub fn delivered(&self, msg: &InvMsg, link: u64) {
-        self.applying.push(&Delivered { line: msg.line, link: lit(link, 4) });
+        let inv = msg.owner.map(|owner| owner.ask.is(Ask::Inv));
+        self.applying.push(&Delivered { line: msg.line, link: lit(link, 4), inv });
     }
 
     /// The bank has applied its oldest Inv.
@@ -60,7 +64,10 @@ impl Owed {
         let oldest = self.applying.head;
         when(done, || {
             self.applying.pop();
-            self.to_send.push(&oldest.line);
+            match oldest.inv {
+                None => self.to_send.push(&oldest.line),
+                Some(inv) => drop(when(inv, || self.to_send.push(&oldest.line))),
+            }
         });
         assert_always(
             &format!("bank{}_applies_in_order", self.bank),

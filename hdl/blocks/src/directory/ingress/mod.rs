@@ -277,6 +277,11 @@ fn deliver(
                             cause: msg.cause,
                             grp: msg.grp,
                             link: lit(k as u64, 4),
+                            owner: msg.owner.map(|owner| OwnerAsk {
+                                ask: owner.ask,
+                                requester: msg.requester,
+                                id: owner.id,
+                            }),
                         });
                         if let Some(owed) = owed {
                             owed.delivered(&msg, k as u64);

@@ -42,6 +42,8 @@ pub struct Layout {
     pub covers: Covers,
     /// Invs are acknowledged, and a store waits for that (hmg.md section 8).
     pub acked: bool,
+    /// An entry names an owner, too, and messages carry what that needs (docs/moesi.md).
+    pub owners: bool,
     /// What operations do, for [`crate::directory::table::table`]; none if its slice has tables of its own.
     pub operations: &'static [Operation],
     /// Entries of a node, ways and policy as published, or decided where a paper is silent.

@@ -265,9 +265,14 @@ impl DirParams {
         u32::from(self.kind.ranges())
     }
 
-    /// Bits of one slot: position (ranges) and sharers.
+    /// Bits of the owner: whether there is one, and which node it is.
+    pub fn owner_bits(&self) -> u32 {
+        if self.kind.owners { 1 + self.sys.node_bits() } else { 0 }
+    }
+
+    /// Bits of one slot: position (ranges), sharers, owner.
     pub fn slot_width(&self) -> u32 {
-        self.position_bits() + self.sharers()
+        self.position_bits() + self.sharers() + self.owner_bits()
     }
 
     /// Bits of all slots of an entry.
@@ -336,12 +341,16 @@ impl DirParams {
 
     /// Storage fields of one entry with their bits.
     pub fn entry_fields(&self) -> Vec<(&'static str, u32)> {
-        vec![
+        let mut fields = vec![
             (self.tag_name(), self.tag_bits()),
             ("position", self.slots() * self.position_bits()),
             ("sharers", self.slots() * self.sharers()),
             ("valid", 1),
-        ]
+        ];
+        if self.kind.owners {
+            fields.push(("owner", self.owner_bits()));
+        }
+        fields
     }
 
     /// Parts of one entry from bit 0 up: the slots (each a position bit, for ranges, and the sharers), base or tag, valid.
@@ -355,6 +364,9 @@ impl DirParams {
                 parts.push((format!("position{of}"), 1));
             }
             parts.extend(self.sharers_layout(&of));
+            if self.kind.owners {
+                parts.push(("owner".to_string(), self.owner_bits()));
+            }
             if slot == 0 && slots > 2 {
                 parts.push((format!("slots 1..{}", slots - 2), (slots - 2) * self.slot_width()));
             }

@@ -19,6 +19,7 @@ static LAYOUT: Layout = Layout {
     sharers: Sharers::Gpus,
     covers: Covers::Lines(1),
     acked: false,
+    owners: false,
     operations: UNRECORDED_ATOMICS,
     published: (8192, 8, Policy::Fifo),
     slice: slice::describe,

@@ -28,6 +28,7 @@ static LAYOUT: Layout = Layout {
     sharers: Sharers::TwoLevel,
     covers: Covers::Group,
     acked: false,
+    owners: false,
     operations: OPERATIONS,
     published: (12288, 12, Policy::Lru),
     slice: slice::describe,

@@ -27,6 +27,7 @@ static LAYOUT: Layout = Layout {
     sharers: Sharers::Gpus,
     covers: Covers::Lines(4),
     acked: false,
+    owners: false,
     operations: OPERATIONS,
     published: (8192, 8, Policy::Fifo),
     slice: slice::describe,

@@ -28,6 +28,7 @@ static LAYOUT: Layout = Layout {
     sharers: Sharers::TwoLevel,
     covers: Covers::Range,
     acked: false,
+    owners: false,
     operations: OPERATIONS,
     published: (8192, 8, Policy::Lru),
     slice: slice::describe,

@@ -29,7 +29,7 @@ mod software;
 
 use super::hier_fence::FenceScheme;
 use super::params::{DirKind, camel};
-use crate::cache::l2::Caching;
+use crate::cache::l2::{self, BankKind, Caching};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use weft_lists::Further;
@@ -78,12 +78,34 @@ pub fn kinds() -> Vec<DirKind> {
     kinds
 }
 
+/// The kinds of L2 banks that protocols bring, each once.
+pub fn banks() -> Vec<&'static BankKind> {
+    let mut banks: Vec<&'static BankKind> = Vec::new();
+    for bank in all().map(|protocol| protocol.bank()) {
+        let known = |other: &str| other == bank.info.name;
+        if !known(l2::KIND.info.name) && !banks.iter().any(|other| known(other.info.name)) {
+            banks.push(bank);
+        }
+    }
+    banks
+}
+
 /// What a protocol brings to a fabric (rec.md section 8, hmg.md section 8). *Modules*: the fabric's GPUs are made of several GPMs. *Planes*: its nodes
 /// have links for their own GPU and links for the others.
 pub trait Features: Sync {
     /// Its directory slices in RTL.
     fn directory(&self) -> Option<DirKind> {
         None
+    }
+
+    /// Messages carry what owners need ([`crate::msg::owners`]), and banks tell slices what is over.
+    fn owners(&self) -> bool {
+        self.directory().is_some_and(|kind| kind.owners)
+    }
+
+    /// Its L2 banks.
+    fn bank(&self) -> &'static BankKind {
+        &l2::KIND
     }
 
     /// Entries of the directory of a node, of those configured.

@@ -19,6 +19,7 @@ static LAYOUT: Layout = Layout {
     sharers: Sharers::Nodes,
     covers: Covers::Group,
     acked: false,
+    owners: false,
     operations: RECORDED_ATOMICS,
     published: (12288, 12, Policy::Lru),
     slice: slice::describe,

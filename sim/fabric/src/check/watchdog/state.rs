@@ -8,8 +8,16 @@ use weft_rtl::netlist::{NetReg, Netlist};
 /// Most open misses named per block.
 const NAMED: usize = 8;
 
-/// Sets of entries in use, with the memory that holds their lines (lowest bits of each row).
-const FILES: [(&str, &str); 2] = [("mshr_valid", "mshr_line"), ("miss_busy", "miss_info")];
+/// Sets of entries in use, with the memory that holds their lines (lowest bits of each row), and what an entry is; empty: what other registers say.
+const FILES: [(&str, &str, &str); 7] = [
+    ("mshr_valid", "mshr_line", ""),
+    ("miss_busy", "miss_info", "miss"),
+    ("mshr_used", "mshrs", "miss"),
+    ("pool_used", "pool", "waiting request"),
+    ("home_used", "homes", "request of another node"),
+    ("writeback_used", "writebacks", "return to its home"),
+    ("pending_used", "pending", "transaction"),
+];
 
 /// One sentence on a unit; `None` if it holds nothing.
 pub(super) fn describe(sim: &Sim, unit: usize, line: u64) -> Option<String> {
@@ -23,9 +31,9 @@ pub(super) fn describe(sim: &Sim, unit: usize, line: u64) -> Option<String> {
     for (number, reg) in ty.netlist.regs.iter().enumerate() {
         parts.extend(part(reg, &value(number)));
     }
-    for (valid, memory) in FILES {
+    for (valid, memory, what) in FILES {
         let Some(number) = ty.netlist.regs.iter().position(|r| r.path == valid) else { continue };
-        parts.extend(misses(sim, unit, &ty.netlist, memory, &value(number), line));
+        parts.extend(misses(sim, unit, &ty.netlist, (memory, what), &value(number), line));
     }
     let path = if design.units[unit].path.is_empty() { "the block" } else { &design.units[unit].path };
     (!parts.is_empty()).then(|| format!("{path}: {}", parts.join(", ")))
@@ -57,8 +65,15 @@ fn part(reg: &NetReg, value: &Bv) -> Option<String> {
     (is_count && !value.is_zero()).then(|| format!("{name} = {}", value.low_u64()))
 }
 
-/// Lines of open misses.
-fn misses(sim: &Sim, unit: usize, netlist: &Netlist, memory: &str, valid: &Bv, line: u64) -> Option<String> {
+/// Lines of open misses, or of what else an entry is.
+fn misses(
+    sim: &Sim,
+    unit: usize,
+    netlist: &Netlist,
+    (memory, what): (&str, &str),
+    valid: &Bv,
+    line: u64,
+) -> Option<String> {
     let path = &sim.design().units[unit].path;
     let name = if path.is_empty() { memory.to_string() } else { format!("{path}.{memory}") };
     let kind = |what: &str| {
@@ -66,17 +81,17 @@ fn misses(sim: &Sim, unit: usize, netlist: &Netlist, memory: &str, valid: &Bv, l
         sim.peek(&full).unwrap_or(Bv::zero(valid.width()))
     };
     let (read, atom) = (kind("mshr_read"), kind("mshr_atom"));
-    // The line number fills the row, or is its lowest part, as wide as in the CU's requests.
+    // The line number fills the row, or is its lowest part, as wide as in the requests that come.
     let lane = netlist.mems.iter().find(|m| m.path == memory)?.lane_width;
-    let asked = netlist.inputs.iter().find(|port| port.name == "cu_req_line").map(|port| port.width);
-    let width = if memory == "miss_info" { asked?.min(lane) } else { lane };
+    let asked = netlist.inputs.iter().find(|port| port.name.ends_with("req_line")).map(|port| port.width);
+    let width = if what.is_empty() { lane } else { asked?.min(lane) };
     let open: Vec<u32> = (0..valid.width()).filter(|i| valid.bit(*i)).collect();
     let one = |i: &u32| {
         let row = sim.peek_mem(&name, *i, 0).map_or(0, |row| row.slice(0, width).low_u64());
-        let kind = match (memory, read.bit(*i), atom.bit(*i)) {
-            ("miss_info", ..) => "miss",
-            (_, true, _) => "remote read",
-            (_, _, true) => "remote atomic",
+        let kind = match (read.bit(*i), atom.bit(*i)) {
+            _ if !what.is_empty() => what,
+            (true, _) => "remote read",
+            (_, true) => "remote atomic",
             _ => "fetch from memory",
         };
         format!("{kind} of {:#x}", row * line)

@@ -5,8 +5,10 @@
 
 use crate::family::Newer;
 use weft_blocks::cache::l2::L2Params;
+use weft_blocks::cache::owned::Copy;
 use weft_blocks::fabric::FabricParams;
 use weft_engine::{MemPort, Sim};
+use weft_rtl::prelude::HwEnum;
 
 /// Where the L2 banks keep tags and data.
 #[derive(Clone)]
@@ -23,8 +25,21 @@ struct Bank {
     data: MemPort,
 }
 
+impl Bank {
+    /// Bytes of a way: a row of its own, or a lane of its set's.
+    fn bytes<'a>(&self, sim: &'a Sim, set: u32, way: u32) -> std::borrow::Cow<'a, [u64]> {
+        match self.data.lanes {
+            1 => sim.lane(self.data, set * self.params.ways + way, 0).into(),
+            _ => sim.lane(self.data, set, way).into(),
+        }
+    }
+}
+
 /// State D of a line, of the two bits above its tag.
 const DIRTY: u64 = 2;
+
+/// States in which a copy with owners may be newer than memory.
+const OWNED: [Copy; 2] = [Copy::O, Copy::M];
 
 impl Banks {
     /// The banks of a fabric; `None` when its instances have other names.
@@ -48,16 +63,14 @@ impl Banks {
             let (ways, bulk) = (bank.params.ways, bank.tags.lanes / bank.params.ways);
             for (set, way) in (0..bank.tags.rows * bulk).flat_map(|s| (0..ways).map(move |w| (s, w))) {
                 let entry = sim.lane(bank.tags, set / bulk, set % bulk * ways + way)[0];
-                if entry >> width == DIRTY {
+                let state = entry >> width;
+                let owned = bank.params.sys.owners && OWNED.iter().any(|of| of.encoding() == state);
+                if owned || (!bank.params.sys.owners && state == DIRTY) {
                     let tag = entry & ((1 << width) - 1);
                     let line = bank.params.line_number(tag, u64::from(set), bank.number);
                     // Dirty bytes of other homes' lines are written on by the release that makes them visible.
-                    if line >> home_bits(&bank.params) == u64::from(bank.params.home) {
-                        out.push(Newer {
-                            line,
-                            mask: whole,
-                            data: sim.lane(bank.data, set * ways + way, 0).into(),
-                        });
+                    if owned || line >> home_bits(&bank.params) == u64::from(bank.params.home) {
+                        out.push(Newer { line, mask: whole, data: bank.bytes(sim, set, way) });
                     }
                 }
             }

@@ -22,6 +22,7 @@ impl DirectoryKeys {
             l1_mshrs: self.l1_mshrs,
             il: self.il,
             home_shift: common.dram_bytes.trailing_zeros(),
+            owners: self.protocol.owners(),
         }
     }
 

@@ -53,12 +53,20 @@ impl DirectoryMeter {
         }
     }
 
-    /// The L2s that a node's load looks into: its own, that of the GPU home, the home's.
+    /// The L2s that a node's load looks into: its own, that of the GPU home, the home's. With owners its own asks for the line.
     fn of_load(&self, node: u32, home: u32) -> [u32; 3] {
         let sys = &self.params.sys;
+        if sys.owners {
+            return [node; 3];
+        }
         let middle =
             if self.gpu_homes { sys.node(sys.gpu_of_node(node), sys.gpm_of_node(home)) } else { home };
         [node, middle, home]
+    }
+
+    /// The L2 in which a node's store or atomic is performed.
+    fn of_store(&self, node: u32, home: u32) -> u32 {
+        if self.params.sys.owners { node } else { home }
     }
 
     /// Home of a line.
@@ -94,8 +102,8 @@ impl CuObserver for DirectoryMeter {
         }
     }
 
-    fn store(&mut self, _: &Who, line: u64, _: u128, _: &[u64; 16], _: u64) {
-        self.touch(&[self.home(line)], line);
+    fn store(&mut self, who: &Who, line: u64, _: u128, _: &[u64; 16], _: u64) {
+        self.touch(&[self.of_store(who.gpu, self.home(line))], line);
     }
 
     fn amo(&mut self, who: &Who, access: &LineAccess, _: &[u64; 16], issued: u64, done: u64) {
@@ -104,7 +112,7 @@ impl CuObserver for DirectoryMeter {
         if access.scope > 0 && sys.gpu_of_node(home) != sys.gpu_of_node(who.gpu) {
             self.releases.atomic(who.gpu, issued, done);
         }
-        self.touch(&[home], access.line);
+        self.touch(&[self.of_store(who.gpu, home)], access.line);
     }
 }
 
@@ -150,6 +158,7 @@ impl Meter for DirectoryMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weft_blocks::directory::protocols;
     use weft_blocks::fabric::Protocol;
 
     fn meter(protocol: Protocol) -> DirectoryMeter {
@@ -183,6 +192,16 @@ mod tests {
         CuObserver::store(&mut seen, &who(3), 5, 1, &[0; 16], 0);
         assert_eq!(seen.cold, 1);
         assert_eq!(load(&mut seen, 3, 5), 3, "the load finds nothing in the L2s of its own GPU");
+    }
+
+    #[test]
+    fn with_owners_a_line_is_cold_once_in_each_node() {
+        for protocol in protocols::all().filter(|of| of.owners()) {
+            let mut seen = meter(protocol);
+            CuObserver::store(&mut seen, &who(3), 5, 1, &[0; 16], 0);
+            let cold = [load(&mut seen, 3, 5), load(&mut seen, 2, 5)];
+            assert_eq!(cold, [1, 2], "the line has come to node 3 with its store");
+        }
     }
 
     #[test]

@@ -9,10 +9,12 @@
 
 mod directory;
 mod flight;
+mod owners;
 mod places;
 
 use directory::{Entries, EntryAt, Slice, is_permutation};
 use flight::{InFlight, Places};
+use owners::Leaving;
 use places::{Finder, Index, MemAt, RegAt, bits};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -75,6 +77,8 @@ struct Bank {
     masks: Option<MemAt>,
     ages: MemAt,
     init_done: RegAt,
+    /// The write-back buffer, of copies with owners.
+    leaving: Option<Leaving>,
 }
 
 /// A valid line of an L2.
@@ -84,6 +88,8 @@ struct Copy {
     set: u32,
     way: u32,
     line: u64,
+    /// As the array has it.
+    state: u64,
     dirty: bool,
     /// Only its dirty bytes are here.
     unreadable: bool,
@@ -136,6 +142,7 @@ impl Precision {
                 masks: mem("masks").filter(|_| params.write_back),
                 ages: mem("ages")?,
                 init_done: finder.reg(unit, "init_done")?,
+                leaving: if sys.owners { Some(Leaving::find(finder, unit)?) } else { None },
             });
             if let Some(dir) = params.dir(gpu) {
                 slices.push(Slice::find(finder, dir, number)?);
@@ -192,27 +199,11 @@ impl Precision {
             wrong.push(format!("the fabric rests, but {} messages are still in it", flight.messages));
         }
         let copies = map.copies(sim, &mut wrong);
-        let held = map.held(sim, &copies);
-        for copy in copies.iter().filter(|c| !map.is_home(c) && !c.unreadable) {
-            self.counts.copies += 1;
-            let own = map.banks[copy.bank].p.home;
-            for (directory, node) in map.trackers(copy) {
-                if map.all_written_here(copy, node, &held) {
-                    continue;
-                }
-                let Some(why) = map.untracked(sim, copy, (directory, node), &entries, beside, rests) else {
-                    continue;
-                };
-                let concerned = flight.concerns(copy.line, own) || flight.concerns(copy.line, node);
-                if !rests && concerned {
-                    self.counts.excused += 1;
-                } else {
-                    wrong.push(why);
-                }
-            }
-        }
-        if let Some(memory) = beside.memory.filter(|_| rests) {
-            self.counts.compared += map.compare(sim, &copies, (memory, &held), &mut wrong);
+        if map.sys.owners {
+            map.check_owners(sim, (&copies, &entries), (beside, rests), &mut self.counts, &mut wrong);
+        } else {
+            let seen = Seen { copies: &copies, entries: &entries, flight: &flight, rests };
+            map.check_tracked(sim, &seen, beside, &mut self.counts, &mut wrong);
         }
         match wrong.into_iter().next() {
             Some(text) => Err(PrecisionViolation { cycle: sim.cycle(), text }),
@@ -221,7 +212,50 @@ impl Precision {
     }
 }
 
+/// What a check has found in the arrays and on the way.
+struct Seen<'a> {
+    copies: &'a [Copy],
+    entries: &'a Entries,
+    flight: &'a InFlight,
+    rests: bool,
+}
+
 impl Map {
+    /// Every copy away from home is known, or concerned by a message in flight.
+    fn check_tracked(
+        &self,
+        sim: &Sim,
+        seen: &Seen,
+        beside: Beside,
+        counts: &mut PrecisionCounts,
+        wrong: &mut Vec<String>,
+    ) {
+        let (flight, rests) = (seen.flight, seen.rests);
+        let held = self.held(sim, seen.copies);
+        for copy in seen.copies.iter().filter(|c| !self.is_home(c) && !c.unreadable) {
+            counts.copies += 1;
+            let own = self.banks[copy.bank].p.home;
+            for (directory, node) in self.trackers(copy) {
+                if self.all_written_here(copy, node, &held) {
+                    continue;
+                }
+                let Some(why) = self.untracked(sim, copy, (directory, node), seen.entries, beside, rests)
+                else {
+                    continue;
+                };
+                let concerned = flight.concerns(copy.line, own) || flight.concerns(copy.line, node);
+                if !rests && concerned {
+                    counts.excused += 1;
+                } else {
+                    wrong.push(why);
+                }
+            }
+        }
+        if let Some(memory) = beside.memory.filter(|_| rests) {
+            counts.compared += self.compare(sim, seen.copies, (memory, &held), wrong);
+        }
+    }
+
     fn is_home(&self, copy: &Copy) -> bool {
         flight::own_line(&self.banks[copy.bank].p, copy.line)
     }
@@ -249,12 +283,12 @@ impl Map {
                 let first = out.len();
                 for way in 0..ways {
                     let entry = bank.tags.lane(sim, set / bulk, set % bulk * ways + way);
-                    let state = bits(entry, width, 2);
+                    let state = bits(entry, width, if self.sys.owners { 3 } else { 2 });
                     if state != 0 {
                         let tag = bits(entry, 0, width);
                         let line = bank.p.line_number(tag, u64::from(set), u64::from(bank.number));
                         let (dirty, unreadable) = (state == 2, state == 3);
-                        out.push(Copy { bank: number, set, way, line, dirty, unreadable });
+                        out.push(Copy { bank: number, set, way, line, state, dirty, unreadable });
                     }
                 }
                 self.check_set(&out[first..], wrong);
@@ -277,7 +311,7 @@ impl Map {
                 wrong.push(format!("{} stands in way {} too", self.name(copy), twin.way));
             }
             let dirty = copy.dirty || copy.unreadable;
-            if dirty && !self.is_home(copy) && self.banks[copy.bank].masks.is_none() {
+            if dirty && !self.sys.owners && !self.is_home(copy) && self.banks[copy.bank].masks.is_none() {
                 wrong.push(format!("{} is dirty, but the line's home is another node", self.name(copy)));
             }
         }
@@ -404,18 +438,28 @@ impl Map {
                 }
             };
             compared += 1;
-            let found = data(copy);
-            if let Some(limb) = (0..found.len()).find(|i| found[*i] != expected[*i]) {
-                wrong.push(format!(
-                    "{} holds {:#018x} at byte {}, but {whose} holds {:#018x} there, and the fabric rests",
-                    self.name(copy),
-                    found[limb],
-                    8 * limb,
-                    expected[limb]
-                ));
-            }
+            self.differs(copy, (data(copy), expected), whose, wrong);
         }
         compared
+    }
+
+    /// Says where a copy in a fabric that rests has other bytes than it is to have.
+    fn differs(
+        &self,
+        copy: &Copy,
+        (found, expected): (&[u64], &[u64]),
+        whose: &str,
+        wrong: &mut Vec<String>,
+    ) {
+        if let Some(limb) = (0..found.len()).find(|i| found[*i] != expected[*i]) {
+            wrong.push(format!(
+                "{} holds {:#018x} at byte {}, but {whose} holds {:#018x} there, and the fabric rests",
+                self.name(copy),
+                found[limb],
+                8 * limb,
+                expected[limb]
+            ));
+        }
     }
 }
 

@@ -83,6 +83,7 @@ impl Toy {
             l1_mshrs: 4,
             il: 4096,
             home_shift: 30,
+            owners: false,
         }
     }
 }

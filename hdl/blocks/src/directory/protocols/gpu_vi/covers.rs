@@ -1,9 +1,10 @@
 //! Observers of `gpu-vi-directory`: races, assertions, counters. No hardware.
 
-use super::pending::{Acked, WAIT_DEPTH};
+use super::pending::Acked;
 use super::{Choice, Stops, Vi};
 use crate::directory::index::*;
 use crate::directory::types::{Lookup, Plan};
+use crate::directory::wait_queue::WAIT_DEPTH;
 use crate::msg::DirOp;
 use weft_rtl::prelude::*;
 

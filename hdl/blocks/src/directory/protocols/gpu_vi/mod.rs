@@ -64,9 +64,10 @@ use crate::directory::recv::next_set;
 use crate::directory::slice;
 use crate::directory::stage2::{DirState, stage2, write_back};
 use crate::directory::types::{Lookup, Plan, Source, Stage2};
+use crate::directory::wait_queue::{WAIT_DEPTH, WaitQueue};
 use crate::msg::{Cause, DirInv, DirOp, DirReq, DirRsp};
 use crate::registry::BlockInfo;
-use pending::{Awaited, Pending, WAIT_DEPTH, WaitQueue};
+use pending::{Awaited, Pending, waits};
 use table::{ViAct, ViFound, ViGroup, ViRow, machine, operations};
 use weft_rtl::prelude::*;
 
@@ -82,6 +83,7 @@ static LAYOUT: Layout = Layout {
     sharers: Sharers::Nodes,
     covers: Covers::Group,
     acked: true,
+    owners: false,
     operations: &[],
     published: (12288, 12, Policy::Lru),
     slice: describe,
@@ -306,7 +308,13 @@ impl<'a> Vi<'a> {
         });
         when(go & !writes, || {
             let no = bool_lit(false);
-            self.rsp.send(&DirRsp { id: look.req.id, hit: look.hit, evicted: plan.evict, empty: no });
+            self.rsp.send(&DirRsp {
+                id: look.req.id,
+                hit: look.hit,
+                evicted: plan.evict,
+                empty: no,
+                owner: None,
+            });
         });
         if let Some(ages) = &self.ages {
             touch(p, go, look, plan, ages, s2);
@@ -318,7 +326,7 @@ impl<'a> Vi<'a> {
         let p = self.p;
         let free = self.run & (!self.s1_valid.get() | leaves);
         let head = self.queue.first();
-        let blocked = WaitQueue::waits(head.op, self.rows.state_of(base_of(p, head.line)));
+        let blocked = waits(head.op, self.rows.state_of(base_of(p, head.line)));
         let trying = self.s1_valid.get() & self.s1_again.get();
         let again = (free & self.queue.any() & !blocked & !trying).named("accept_again");
         let fresh = (self.s1_valid.get() & !self.s1_again.get()).bits().zext(5);
@@ -356,6 +364,7 @@ impl<'a> Vi<'a> {
                 dest: nodes_of_sharers(p, victim.slots),
                 cause: mux(self.s2_store.get(), enum_lit(Cause::Write), enum_lit(Cause::Evict)),
                 grp: bool_lit(p.names_groups()),
+                owner: None,
             });
         });
         when(self.invs.valid & self.inv.free, || {

@@ -1,9 +1,9 @@
-//! The pending table of `gpu-vi-directory`: the groups whose Invs are awaited, W and E, and the queue of operations that wait for them.
+//! The pending table of `gpu-vi-directory`: the groups whose Invs are awaited, W and E.
 
 use super::table::{ViAckAct, ViRow, acknowledgements};
 use crate::directory::index::base_of;
 use crate::directory::params::DirParams;
-use crate::msg::{DirOp, DirReq, DirRsp};
+use crate::msg::{DirOp, DirRsp};
 use weft_rtl::prelude::*;
 
 /// What a row knows beside its count.
@@ -152,7 +152,7 @@ impl Pending {
         when(self.due.get().any() & rsp.free, || {
             let index = self.due.get().lowest_set();
             let id = self.rows.read(index).id;
-            rsp.send(&DirRsp { id, hit: bool_lit(true), evicted: no, empty: no });
+            rsp.send(&DirRsp { id, hit: bool_lit(true), evicted: no, empty: no, owner: None });
             self.answered.set(index.one_hot(self.p.pending));
         });
         let changes = self.completed.get().any() | self.answered.get().any();
@@ -163,84 +163,7 @@ impl Pending {
     }
 }
 
-/// Operations that may wait; hmg.md section 8.
-pub(super) const WAIT_DEPTH: u32 = 8;
-
-/// The queue of operations that wait for a group. It is tried from its head, so the operations of a group keep their order.
-pub(super) struct WaitQueue {
-    p: DirParams,
-    rows: Memory<DirReq>,
-    writer: LaneWriter<DirReq>,
-    head: Reg<Bits>,
-    pub count: Reg<Bits>,
-    push: Wire<Bool>,
-    pop: Wire<Bool>,
-}
-
-impl WaitQueue {
-    /// Declares it.
-    pub fn new(p: &DirParams) -> WaitQueue {
-        let bits = bits_for(u64::from(WAIT_DEPTH));
-        let rows = regfile::<DirReq>("wait_rows", WAIT_DEPTH, p.sys.clone())
-            .fields(&[("queue", width_of::<DirReq>(&p.sys))]);
-        WaitQueue {
-            p: p.clone(),
-            writer: rows.lane_writer("in"),
-            rows,
-            head: reg::<Bits>("wait_head", bits).field("queue"),
-            count: reg::<Bits>("wait_count", bits + 1).field("queue"),
-            push: wire_or::<Bool>("wait_push", (), false),
-            pop: wire_or::<Bool>("wait_pop", (), false),
-        }
-    }
-
-    /// Some operation waits.
-    pub fn any(&self) -> Bool {
-        self.count.get().any()
-    }
-
-    /// The oldest.
-    pub fn first(&self) -> DirReq {
-        self.rows.read(self.head.get())
-    }
-
-    /// Waiting operations of a group, one bit per row.
-    pub fn of_group(&self, base: Bits) -> Bits {
-        let bits = self.head.get().width();
-        let here = |i: u32| {
-            let age = lit(u64::from(i), bits) - self.head.get();
-            age.zext(bits + 1).lt(self.count.get()) & base_of(&self.p, self.rows.entry(i).line).eq(base)
-        };
-        let here: Vec<Bool> = (0..WAIT_DEPTH).map(here).collect();
-        pack_bools(&here)
-    }
-
-    /// Appends one.
-    pub fn push(&self, req: &DirReq) {
-        self.push.set(true);
-        self.writer.write(self.head.get() + self.count.get().slice(0, self.head.get().width()), req);
-    }
-
-    /// Removes the oldest.
-    pub fn pop(&self) {
-        self.pop.set(true);
-        self.head.set(self.head.get() + 1);
-    }
-
-    /// Moves the count; called once, after push and pop.
-    pub fn connect(&self) {
-        let (push, pop, count) = (self.push.get(), self.pop.get(), self.count.get());
-        when(push & !pop, || self.count.set(count + 1));
-        when(pop & !push, || self.count.set(count - 1));
-        assert_always(
-            "wait_no_overflow",
-            !(push & count.eq(u64::from(WAIT_DEPTH))),
-            "an operation enters S1 only while the queue is sure to have room for it",
-        );
-    }
-
-    /// Whether an operation of this kind has to wait for a group that is in W, or in E.
-    pub fn waits(op: Enum<DirOp>, (written, evicted): (Bool, Bits)) -> Bool {
-        written | (evicted.any() & !op.is(DirOp::RdRem))
-    }
+/// Whether an operation of this kind has to wait for a group that is in W, or in E.
+pub(super) fn waits(op: Enum<DirOp>, (written, evicted): (Bool, Bits)) -> Bool {
+    written | (evicted.any() & !op.is(DirOp::RdRem))
 }

@@ -1,7 +1,7 @@
 //! A directory slice seen from outside: its entries, decoded from the layouts of rec.md section 3.
 
 use super::places::{Finder, MemAt, RegAt, bits};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use weft_blocks::directory::params::{DirParams, TagStyle};
 use weft_engine::Sim;
 
@@ -26,6 +26,8 @@ pub(super) struct Slice {
     pub s2_victim_base: RegAt,
     /// Where further Invs wait; those of a slice whose Invs are acknowledged wait in an ordinary queue.
     pub untold: Option<Untold>,
+    /// Transactions under way, of copies with owners.
+    pub rows: Option<Rows>,
 }
 
 /// Eviction buffer and write-Inv register.
@@ -52,6 +54,29 @@ impl Untold {
             write_inv_line: reg("write_inv_line")?,
             write_inv_sharers: reg("write_inv_sharers_q")?,
         })
+    }
+}
+
+/// The pending table of a slice.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    used: RegAt,
+    rows: MemAt,
+}
+
+impl Rows {
+    /// Of a slice's unit.
+    pub fn find(finder: Finder, unit: usize) -> Option<Rows> {
+        Some(Rows { used: finder.reg(unit, "pending_used")?, rows: finder.mem(unit, "pending")? })
+    }
+
+    /// Lines of transactions; a row begins with its line.
+    pub fn lines(self, sim: &Sim, width: u32, into: &mut HashSet<u64>) {
+        let used = self.used.limbs(sim);
+        let is_used = |row: &u32| used[*row as usize / 64] >> (row % 64) & 1 == 1;
+        into.extend(
+            (0..self.rows.rows).filter(is_used).map(|row| bits(self.rows.lane(sim, row, 0), 0, width)),
+        );
     }
 }
 
@@ -88,6 +113,7 @@ impl Slice {
             s2_victim_slots: reg("s2_victim_slots")?,
             s2_victim_base: reg("s2_victim_base")?,
             untold: if p.kind.acked { None } else { Some(Untold::find(finder, unit)?) },
+            rows: if p.kind.owners { Some(Rows::find(finder, unit)?) } else { None },
             path,
             p,
         })
@@ -199,7 +225,7 @@ impl Slice {
                 ));
             }
         }
-        if !any {
+        if !(any || p.kind.owners && self.owner(entry).is_some()) {
             wrong.push(format!("{} is valid without any sharer", here()));
         }
     }
