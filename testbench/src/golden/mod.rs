@@ -18,6 +18,7 @@
 //! | [`planes`] | `inv_egress` and `inv_ingress` on two planes | hmg.md 6 |
 //! | [`hier_fence::table`], [`hier_fence`], [`hier_fence::marks`] | the fence unit of hierarchical systems | hmg.md 6, 8 |
 //! | [`gpu_vi`] | the directory of GPU-VI | hmg.md 8 |
+//! | [`moesi`] | banks, home sides and slices of MOESI, whole systems of them, all their interleavings | moesi.md |
 //! | [`mgcc`] | names of rows and races of MGPU-TSM, whose golden models are in `testbench/mgcc` | mgcc.md |
 //! | [`srsp`] | those of sRSP, whose golden models are in `testbench/srsp` | srsp.md |
 //! | [`spandex`] | those of Spandex, whose golden models are in `testbench/spandex` | spandex.md |
@@ -38,6 +39,7 @@ pub mod hier_fence;
 pub mod l1_table;
 pub mod l2;
 pub mod mgcc;
+pub mod moesi;
 pub mod order;
 pub mod params;
 pub mod planes;
@@ -63,7 +65,7 @@ pub struct Part {
 }
 
 /// The protocols of the directory family that have golden models of their own; the others share those of [`directory`].
-pub const PARTS: &[Part] = &[gpu_vi::PART];
+pub const PARTS: &[Part] = &[gpu_vi::PART, moesi::SLICE, moesi::BANK];
 
 /// A set of nodes: bit `n` stands for node `n`, which is a GPU (at most 16), or a GPU module with the number {GPU, GPM} (at most 128 numbers).
 pub type GpuMask = u128;

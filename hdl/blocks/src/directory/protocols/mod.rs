@@ -14,6 +14,7 @@
 //! | [`Protocol::HMG`] | [`DirKind::HMG`] |
 //! | [`Protocol::HMG_REC`] | [`DirKind::HMG_REC`] |
 //! | [`Protocol::GPU_VI`] | [`DirKind::GPU_VI`], with a pipeline of their own: [`gpu_vi`] |
+//! | [`Protocol::MOESI`] | [`DirKind::MOESI`], with a pipeline and banks of its own: [`moesi`] |
 //! | [`Protocol::SW_FLAT`], [`Protocol::SW_HIERARCHICAL`] | none: software drops copies |
 //! | [`Protocol::IDEAL`], [`Protocol::L1_ONLY`], [`Protocol::NO_REMOTE_CACHING`] | none: what the others are compared with |
 
@@ -23,6 +24,7 @@ pub mod gpu_vi;
 mod hmg;
 mod hmg_entry;
 mod hmg_rec;
+pub mod moesi;
 mod nhcc;
 mod rec;
 mod software;
@@ -44,6 +46,7 @@ pub const ALL: &[Protocol] = &[
     Protocol::HMG,
     Protocol::HMG_REC,
     Protocol::GPU_VI,
+    Protocol::MOESI,
     Protocol::SW_FLAT,
     Protocol::SW_HIERARCHICAL,
     Protocol::IDEAL,
