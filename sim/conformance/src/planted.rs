@@ -6,7 +6,7 @@
 //! | column | what |
 //! | --- | --- |
 //! | `fabric` | a built-in fabric |
-//! | `protocols` | one or more, with spaces between: the row is of each of them. `@all`, `@directories`, `@modules` and `@module-directories`: those of the directory family that there are, that have a directory, that keep GPUs of several GPMs coherent, that do so by a directory |
+//! | `protocols` | one or more, with spaces between: the row is of each of them. `@all`, `@directories`, `@modules` and `@module-directories`: those of the directory family that there are, that have a directory, that keep GPUs of several GPMs coherent, that do so by a directory; `@owners`, `@no-owners` and `@modules-no-owners`: whose L2s own lines, or not |
 //! | `keys` | other keys as KEY=VALUE, with spaces between; `-` for none |
 //! | `fault` | the key that plants it: `inject=WORD` or `inject_cu=WORD` |
 //! | `command` | `litmus TEST OPTION...` or `run OPTION...`, to which fabric, keys and `--seed` are added; `none` if nothing can see it |
@@ -141,7 +141,10 @@ fn protocols_of(word: &'static str) -> Result<Vec<&'static str>, String> {
     let has: fn(Protocol) -> bool = match word {
         "@all" => |_| true,
         "@directories" => |of| of.directory().is_some(),
+        "@owners" => |of| of.owners(),
+        "@no-owners" => |of| !of.owners(),
         "@modules" => Protocol::keeps_modules,
+        "@modules-no-owners" => |of| of.keeps_modules() && !of.owners(),
         "@module-directories" => |of| of.keeps_modules() && of.directory().is_some(),
         _ if word.starts_with('@') => return Err(format!("{word} stands for no protocols")),
         _ => return Ok(vec![word]),
