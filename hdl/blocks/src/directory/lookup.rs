@@ -149,3 +149,14 @@ pub(super) fn touch(p: &DirParams, go: Bool, look: &Lookup, plan: &Plan, ages: &
         "the ages of a set are a permutation",
     );
 }
+
+/// Which way has each age, as one-hot vectors, the oldest first.
+pub(super) fn ways_by_age(p: &DirParams, ages: Bits) -> Vec<Bits> {
+    (0..p.ways)
+        .rev()
+        .map(|age| {
+            let has: Vec<Bool> = (0..p.ways).map(|w| age_at(p, ages, w).eq(u64::from(age))).collect();
+            pack_bools(&has)
+        })
+        .collect()
+}

@@ -19,6 +19,23 @@ pub(super) struct WaitQueue {
     pop: Wire<Bool>,
 }
 
+/// Stage 1 of a slice whose operations may wait.
+pub(super) struct Stage1<'a> {
+    pub valid: &'a Reg<Bool>,
+    pub req: &'a Reg<DirReq>,
+    /// What is here is the head of the queue, tried again.
+    pub again: &'a Reg<Bool>,
+}
+
+/// What enters stage 1.
+pub(super) struct Next {
+    /// An operation of the input does.
+    pub accept: Bool,
+    /// The head of the queue does.
+    pub again: Bool,
+    pub head: DirReq,
+}
+
 impl WaitQueue {
     /// Declares it.
     pub fn new(p: &DirParams) -> WaitQueue {
@@ -55,6 +72,36 @@ impl WaitQueue {
         };
         let here: Vec<Bool> = (0..WAIT_DEPTH).map(here).collect();
         pack_bools(&here)
+    }
+
+    /// Chooses what enters S1 when that is free, or becomes free by what `leaves`: the head if it is not `blocked`, else an operation of `req` if the
+    /// queue is sure to have room for it.
+    pub fn next(
+        &self,
+        (run, leaves): (Bool, Bool),
+        req: &InChannel<DirReq>,
+        s1: &Stage1,
+        blocked: impl Fn(&DirReq) -> Bool,
+    ) -> Next {
+        let free = run & (!s1.valid.get() | leaves);
+        let head = self.first();
+        let blocked = blocked(&head);
+        let trying = s1.valid.get() & s1.again.get();
+        let again = (free & self.any() & !blocked & !trying).named("accept_again");
+        let fresh = (s1.valid.get() & !s1.again.get()).bits().zext(5);
+        let room = (self.count.get().zext(5) + fresh).lt(u64::from(WAIT_DEPTH));
+        let accept = (free & req.valid & room & !again).named("accept");
+        when(leaves, || s1.valid.set(false));
+        when(accept, || {
+            req.take();
+            s1.req.set(req.msg);
+        });
+        when(again, || s1.req.set(head));
+        when(accept | again, || {
+            s1.valid.set(true);
+            s1.again.set(again);
+        });
+        Next { accept, again, head }
     }
 
     /// Appends one.

@@ -64,7 +64,7 @@ use crate::directory::recv::next_set;
 use crate::directory::slice;
 use crate::directory::stage2::{DirState, stage2, write_back};
 use crate::directory::types::{Lookup, Plan, Source, Stage2};
-use crate::directory::wait_queue::{WAIT_DEPTH, WaitQueue};
+use crate::directory::wait_queue::{Next, Stage1, WaitQueue};
 use crate::msg::{Cause, DirInv, DirOp, DirReq, DirRsp};
 use crate::registry::BlockInfo;
 use pending::{Awaited, Pending, waits};
@@ -233,7 +233,7 @@ impl<'a> Vi<'a> {
 
     /// Chooses the way: the one hit, else the lowest invalid one, else the oldest that is not in W.
     fn with_way(&self, look: Lookup) -> (Lookup, Choice) {
-        let (p, ways) = (self.p, self.p.ways);
+        let p = self.p;
         let busy = self.rows.ways_in_w(look.set).named("ways_in_w");
         let none = busy.all();
         let Some(ages) = &self.ages else {
@@ -241,14 +241,7 @@ impl<'a> Vi<'a> {
             return (at_way(p, look, lit(0, 1), &self.port, &self.s2), choice);
         };
         let now = current_ages(&look, ages);
-        // By age, the oldest first: which way has it.
-        let by_age: Vec<Bits> = (0..ways)
-            .rev()
-            .map(|age| {
-                let has: Vec<Bool> = (0..ways).map(|w| age_at(p, now, w).eq(u64::from(age))).collect();
-                pack_bools(&has)
-            })
-            .collect();
+        let by_age = ways_by_age(p, now);
         let may: Vec<Bool> = by_age.iter().map(|way| (*way & !busy).any()).collect();
         let oldest = select(&by_age, pack_bools(&may).lowest_set());
         let free = !look.valids;
@@ -324,24 +317,9 @@ impl<'a> Vi<'a> {
     /// S0 to S1: the head of the queue if it may be tried, else an operation of `req` if the queue is sure to have room for it. Whether each is taken.
     fn accept(&self, leaves: Bool, looked_up: Bits) -> (Bool, Bool) {
         let p = self.p;
-        let free = self.run & (!self.s1_valid.get() | leaves);
-        let head = self.queue.first();
-        let blocked = waits(head.op, self.rows.state_of(base_of(p, head.line)));
-        let trying = self.s1_valid.get() & self.s1_again.get();
-        let again = (free & self.queue.any() & !blocked & !trying).named("accept_again");
-        let fresh = (self.s1_valid.get() & !self.s1_again.get()).bits().zext(5);
-        let room = (self.queue.count.get().zext(5) + fresh).lt(u64::from(WAIT_DEPTH));
-        let accept = (free & self.req.valid & room & !again).named("accept");
-        when(leaves, || self.s1_valid.set(false));
-        when(accept, || {
-            self.req.take();
-            self.s1.set(self.req.msg);
-        });
-        when(again, || self.s1.set(head));
-        when(accept | again, || {
-            self.s1_valid.set(true);
-            self.s1_again.set(again);
-        });
+        let s1 = Stage1 { valid: &self.s1_valid, req: &self.s1, again: &self.s1_again };
+        let blocked = |head: &DirReq| waits(head.op, self.rows.state_of(base_of(p, head.line)));
+        let Next { accept, again, head } = self.queue.next((self.run, leaves), &self.req, &s1, blocked);
         let line = mux(again, head.line, self.req.msg.line);
         let set = next_set(p, (accept | again, line), (self.s1.get().line, looked_up), None);
         self.port.present(set);

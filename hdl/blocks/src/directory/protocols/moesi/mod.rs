@@ -45,7 +45,7 @@ use crate::directory::recv::next_set;
 use crate::directory::slice;
 use crate::directory::stage2::{DirState, stage2, write_back};
 use crate::directory::types::{Lookup, Plan, Source, Stage2};
-use crate::directory::wait_queue::{WAIT_DEPTH, WaitQueue};
+use crate::directory::wait_queue::{Next, Stage1, WaitQueue};
 use crate::msg::*;
 use crate::registry::BlockInfo;
 use pending::{Pending, Transaction};
