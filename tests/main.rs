@@ -27,6 +27,7 @@ mod shards;
 mod signals;
 mod speed;
 mod states;
+mod stress;
 mod sweep;
 mod threads;
 mod trace;

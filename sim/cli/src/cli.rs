@@ -43,6 +43,8 @@ enum Command {
     Explore(cmd::explore::Args),
     /// Small tests of memory models: what a model allows, by enumeration, and what a fabric shows in many places, layouts and timings.
     Litmus(cmd::litmus::Args),
+    /// Random programs on a fabric with random parameters, checked by value and by axioms; a failing one is made small.
+    Stress(cmd::stress::Args),
     /// Judges an execution that `weft run --record` has recorded by the axioms of its memory model, and tells the races of its program.
     Check(cmd::check::Args),
     /// Whether small programs are legal under a memory model, by enumeration: every race with its two accesses.
@@ -98,6 +100,7 @@ pub fn run() -> ExitCode {
         Command::Cosim(args) => cmd::cosim::run(&args),
         Command::Explore(args) => cmd::explore::run(&args),
         Command::Litmus(args) => cmd::litmus::run(&args),
+        Command::Stress(args) => cmd::stress::run(&args),
         Command::Check(args) => cmd::check::run(&args),
         Command::Races(args) => cmd::races::run(&args),
         Command::Trace(args) => cmd::trace::run(&args),

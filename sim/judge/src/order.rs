@@ -11,6 +11,9 @@
 //! | w happens before w', or before r that finds w' | w hb w', w hb r | A2 |
 //! | a read-modify-write m finds w | w rf m, and nothing between | A4 |
 //!
+//! Two loads of data of one thread that are under way at once are in no order here: the same-word rule lets them go on, and what their words are answered by
+//! is not the same where a load waits for a part of its line.
+//!
 //! A cycle of constraints is a violation, told as a cycle of po, rf, co, fr and hb: behind a read that finds w' follows fr to what comes after w'.
 
 use crate::coherence::Order;
@@ -61,39 +64,62 @@ fn by_thread(k: &Kernel, loc: &Loc) -> BTreeMap<u32, Vec<Id>> {
     threads
 }
 
-/// What a thread has last done to the location.
+/// What a thread has done to the location.
 #[derive(Clone, Copy)]
 enum Last {
-    Nothing,
     Wrote(Id),
     /// What it has found, and by which read.
     Found(Id, Id),
+}
+
+/// An access of a thread, and what it says of the order.
+struct Past {
+    last: Last,
+    /// A load of data.
+    loads: bool,
+    /// Cycles in which it was sent and complete.
+    span: (u64, u64),
+    /// Cycle in which all accesses before it were complete.
+    before: u64,
 }
 
 fn program_order(k: &Kernel, loc: &Loc, sources: &Sources, rules: Rules, all: &mut Vec<Constraint>) {
     for events in by_thread(k, loc).values() {
         let coherent = |id: &&Id| (rules.data || k.op(**id).atomic()) && !loc.mixed;
         let events: Vec<Id> = events.iter().filter(coherent).copied().collect();
-        let mut last = Last::Nothing;
+        let mut done: Vec<Past> = Vec::new();
+        let mut complete = 0;
         for group in events.chunk_by(|a, b| k.event(*a).op == k.event(*b).op) {
-            let before = last;
+            let op = k.op(group[0]);
+            let loads = !op.atomic() && group.iter().all(|id| k.event(*id).wrote.is_none());
+            let mut last = None;
             for id in group {
-                after(k, *id, before, sources, all);
+                behind(&done, loads, op.span.0).for_each(|before| after(k, *id, before, sources, all));
                 let e = k.event(*id);
-                last = match (e.wrote, sources.known(*id)) {
-                    (Some(_), _) => Last::Wrote(*id),
-                    (None, Some(source)) => Last::Found(source, *id),
-                    (None, None) => last,
-                };
+                let found = sources.known(*id).map(|source| Last::Found(source, *id));
+                last = e.wrote.map(|_| Last::Wrote(*id)).or(found).or(last);
             }
+            done.extend(last.map(|last| Past { last, loads, span: op.span, before: complete }));
+            complete = complete.max(op.span.1);
         }
     }
+}
+
+/// The last of those before an access that is sent in cycle `sent`, the newest first, up to one that is behind all others. Two loads of data that are under
+/// way at once are in no order: the second may be answered by a copy while the first one waits for other words of its line.
+fn behind(done: &[Past], loads: bool, sent: u64) -> impl Iterator<Item = Last> + '_ {
+    let ordered = move |past: &&Past| !(past.loads && loads && past.span.1 > sent);
+    let mut over = false;
+    done.iter().rev().filter(ordered).map_while(move |past| {
+        let go_on = !over;
+        over = !past.loads || past.before <= past.span.0;
+        go_on.then_some(past.last)
+    })
 }
 
 /// Constraints of an event behind what its thread has last done.
 fn after(k: &Kernel, id: Id, last: Last, sources: &Sources, all: &mut Vec<Constraint>) {
     let (from, mut path) = match last {
-        Last::Nothing => return,
         Last::Wrote(w) => (w, Vec::new()),
         Last::Found(w, r) => (w, vec![("rf", r)]),
     };

@@ -18,6 +18,7 @@ mod rules;
 mod types;
 
 pub use params::Bank;
+pub use types::masked;
 
 pub(crate) use memory::{Fills, Lines, NumberedFile, Others, UnderWay, Writer, Writes, numbered};
 pub(crate) use observe::{AtLine, observe_line};

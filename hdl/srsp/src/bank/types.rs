@@ -20,6 +20,12 @@ pub(crate) trait BankState: HwEnum {
     const W: Self = Self::VARIANTS[5];
 }
 
+/// Whether the dirty mask of a line says anything while the line is in the state of this code: not of one that is not here, on its way without bytes,
+/// or clean.
+pub fn masked(code: u64) -> bool {
+    !matches!(code, 0 | 1 | 3)
+}
+
 /// Signals whose widths a bank's sizes fix.
 pub(crate) trait BankData: Data<Shape = Bank> + Copy {}
 impl<T: Data<Shape = Bank> + Copy> BankData for T {}

@@ -167,3 +167,17 @@ pub(super) struct Step {
     #[width(p.srsp.line)]
     pub out_mask: Bits,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bank::masked;
+
+    #[test]
+    fn a_mask_says_something_where_bytes_are_dirty() {
+        let unmasked = [LineState::I, LineState::P, LineState::V];
+        for state in LineState::VARIANTS {
+            assert_eq!(masked(state.encoding()), !unmasked.contains(state), "{state:?}");
+        }
+    }
+}

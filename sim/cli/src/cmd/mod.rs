@@ -19,6 +19,7 @@ pub mod reproduce;
 pub mod run;
 pub mod sim;
 pub mod states;
+pub mod stress;
 pub mod sweep;
 pub mod trace;
 pub mod why;

@@ -239,7 +239,9 @@ impl Values {
             self.with_writes(page, read.word, |w| w.allowed(&old, read.bytes, read.value, &read.look()));
         let unwritten =
             self.pages[page].once(in_page).is_none() && self.pages[page].history(in_page).is_none();
-        if allowed && unwritten && self.open.remove(&read.word).is_some() {
+        // An atomic that has no answer yet may have put there what this one has found.
+        let open = self.flying.get(&(4 * read.word / self.line)).is_some_and(|n| *n > u32::from(read.amo));
+        if allowed && unwritten && !open && self.open.remove(&read.word).is_some() {
             self.keep(page, in_page, old.seen(read.bytes, read.value));
         }
         allowed

@@ -185,7 +185,10 @@ pub enum Atomics {
 
 impl Atomics {
     /// Sizes in bytes, for sentences, and whether one is among them, of a read-modify-write or of a load or store.
-    pub(super) fn takes(self, rmw: bool, size: u8) -> Result<(), &'static str> {
+    ///
+    /// # Errors
+    /// What is legal, as words, if it is not.
+    pub fn takes(self, rmw: bool, size: u8) -> Result<(), &'static str> {
         let (legal, text): (&[u8], _) = match (self, rmw) {
             (Atomics::Data, false) => (&[1, 2, 4, 8], "1, 2, 4 or 8"),
             (Atomics::Words, true) => (&[4], "4"),

@@ -88,7 +88,7 @@ fn access(thread: u32, index: u32, addr: u64) -> Access {
         mask: 15,
         read: vec![0; 4],
         written: Vec::new(),
-        taken: 0,
+        taken: 100,
         done: 100,
         data: Vec::new(),
         awaited: Vec::new(),
@@ -99,7 +99,7 @@ fn record(test: &Test, thread: u32, index: u32, e: &Event, write: Option<&Event>
     let bytes = |value: i64| (value as u32).to_le_bytes().to_vec();
     if e.kind == Half::Fence {
         let (sem, scope) = (e.attr.sem, e.attr.scope);
-        return Record::Fence(Fence { thread, index, sem, scope, taken: 0, done: 100, awaited: data });
+        return Record::Fence(Fence { thread, index, sem, scope, taken: 100, done: 100, awaited: data });
     }
     let kind = match &test.threads[thread as usize].code[e.instr] {
         Instr::Rmw { kind, .. } => Kind::Amo(*kind),

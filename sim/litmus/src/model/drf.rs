@@ -6,14 +6,14 @@
 //! | A2 happens-before consistency | irreflexive((rf \| co \| fr) ; hb) |
 //! | A3 causality | acyclic(ord \| dep \| rmw \| rf \| com of atomics) |
 //! | A4 atomicity | rmw & (fr ; co) empty |
-//! | A5 fences | acyclic on FENCEs of (po ; com+ ; po) |
+//! | A5 fences | acyclic on FENCEs that acquire and release of (po ; com+ ; po) |
 //! | sc | acyclic(po \| com) instead of all |
 
 use crate::execution::Execution;
 use crate::paths::{Event, Kind};
 use crate::relation::{Rel, union};
 use std::fmt;
-use weft_workload::op::Class;
+use weft_workload::op::{Class, Sem};
 
 /// Which classes are told apart (section 1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -236,7 +236,7 @@ impl Drf {
 
     /// A5.
     fn fenced(self, x: &Execution) -> bool {
-        let fences = x.fences();
+        let fences = x.set(|e| e.kind == Kind::Fence && e.attr.sem == Sem::AcquireRelease);
         let seen = x.com().plus();
         x.po.from(fences).then(&seen).then(&x.po.to(fences)).and(&self.reach(x)).acyclic()
     }

@@ -3,13 +3,14 @@
 //! | step | fields |
 //! | --- | --- |
 //! | copy | u8 0, u64 address, u64 bytes |
+//! | kernel on CUs and CPU cores | u8 2, u32 blocks on CPU cores, then as the following from the length of the name on |
 //! | kernel | u8 1, u32 length of the name, name, 3 u32 grid, 3 u32 block, u32 lds, u32 index entries, per entry {u32 wave, u64 offset, u32 length, u32 crc}, u64 bytes of code, code |
 //!
 //! Offsets count from the kernel's first byte of code, in which waves lie end to end; the crc is that of gzip
 //! over the wave's bytes. Waves that do nothing have no entry.
 
 use super::op::{Memory, Reader, TraceAccess, TraceOp};
-use super::text::sizes;
+use super::text::{cores, sizes};
 use super::{MAX_STEPS, Trace, TraceError, TraceKernel, TraceStep};
 use crate::program::full_mask;
 use std::collections::BTreeSet;
@@ -44,7 +45,13 @@ pub fn write(trace: &Trace) -> Vec<u8> {
 }
 
 fn write_kernel(out: &mut Vec<u8>, kernel: &TraceKernel) {
-    out.push(1);
+    match kernel.cpus {
+        0 => out.push(1),
+        cpus => {
+            out.push(2);
+            out.extend(cpus.to_le_bytes());
+        }
+    }
     out.extend((kernel.name.len() as u32).to_le_bytes());
     out.extend(kernel.name.as_bytes());
     for number in kernel.grid.into_iter().chain(kernel.block).chain([kernel.lds]) {
@@ -142,8 +149,14 @@ pub fn read_from(from: impl Read, file: &str) -> Result<Trace, TraceError> {
     for _ in 0..count {
         steps.push(match from.array::<1>("a step")?[0] {
             0 => TraceStep::Copy { addr: from.u64("an address")?, bytes: from.u64("a number of bytes")? },
-            1 => TraceStep::Kernel(read_kernel(&mut from, lanes)?),
-            kind => return from.wrong(format!("{kind} is no kind of step; 0 is a copy, 1 a kernel")),
+            1 => TraceStep::Kernel(read_kernel(&mut from, 0, lanes)?),
+            2 => {
+                let cpus = from.u32("a number of blocks")?;
+                TraceStep::Kernel(read_kernel(&mut from, cpus, lanes)?)
+            }
+            kind => {
+                return from.wrong(format!("{kind} is no kind of step; 0 is a copy, 1 and 2 are kernels"));
+            }
         });
     }
     match from.from.read(&mut [0]) {
@@ -153,8 +166,11 @@ pub fn read_from(from: impl Read, file: &str) -> Result<Trace, TraceError> {
     }
 }
 
-/// Whether an access has lanes of the wave only, and addresses that are multiples of its size.
-fn legal(op: &TraceOp, lanes: u32) -> bool {
+/// Whether an access has lanes of the wave only, and addresses that are multiples of its size; a CPU core has no scratchpad.
+fn legal(op: &TraceOp, lanes: u32, core: bool) -> bool {
+    if core && matches!(op, TraceOp::LdsLoad { .. } | TraceOp::LdsStore { .. }) {
+        return false;
+    }
     let Some(TraceAccess { size, addrs, mask, .. }) = op.access() else { return true };
     let mut active = (0..64).filter(|lane| mask >> lane & 1 == 1);
     mask & !full_mask(lanes) == 0 && active.all(|lane| addrs.at(lane).is_multiple_of(u64::from(*size)))
@@ -163,7 +179,7 @@ fn legal(op: &TraceOp, lanes: u32) -> bool {
 /// A wave of the index: number, offset, length, crc.
 type Entry = (usize, u64, u32, u32);
 
-fn read_kernel(from: &mut Bytes<impl Read>, lanes: u32) -> Result<TraceKernel, TraceError> {
+fn read_kernel(from: &mut Bytes<impl Read>, cpus: u32, lanes: u32) -> Result<TraceKernel, TraceError> {
     let length = u64::from(from.u32("the length of a name")?);
     let name = String::from_utf8_lossy(&from.take(length, "a name")?).into_owned();
     let mut numbers = [0; 7];
@@ -175,6 +191,10 @@ fn read_kernel(from: &mut Bytes<impl Read>, lanes: u32) -> Result<TraceKernel, T
         return from.wrong(format!("grid {gx},{gy},{gz} of blocks {bx},{by},{bz} is empty or too large"));
     }
     let mut kernel = TraceKernel::new(&name, [gx, gy, gz], [bx, by, bz], lds, lanes);
+    kernel.cpus = cpus;
+    if let Err(problem) = cores(&kernel) {
+        return from.wrong(problem);
+    }
     let entries = index(from, &kernel)?;
     let length = from.u64("the bytes of code")?;
     let used = entries.iter().map(|(_, offset, bytes, _)| offset + u64::from(*bytes)).max().unwrap_or(0);
@@ -197,9 +217,11 @@ fn read_kernel(from: &mut Bytes<impl Read>, lanes: u32) -> Result<TraceKernel, T
             );
         }
         let (mut reader, mut memory) = (Reader::new(code), Memory::default());
+        let block = (wave / kernel.waves_per_block as usize) as u32;
+        let (core, lanes) = (block < cpus, kernel.lanes_of(block, lanes));
         while reader.at < code.len() {
             let before = reader.at as u64;
-            if !reader.op(&mut memory).is_some_and(|op| legal(&op, lanes)) {
+            if !reader.op(&mut memory).is_some_and(|op| legal(&op, lanes, core)) {
                 let problem = format!("wave {wave} of {name} has no operation here");
                 return wrong(file, start + offset + before, problem);
             }
@@ -216,7 +238,8 @@ fn index(from: &mut Bytes<impl Read>, kernel: &TraceKernel) -> Result<Vec<Entry>
     for _ in 0..count {
         let (wave, offset) = (from.u32("a wave")?, from.u64("an offset")?);
         let (length, sum) = (from.u32("a length")?, from.u32("a crc")?);
-        if u64::from(wave) >= kernel.wave_count() {
+        let on_core = wave / kernel.waves_per_block < kernel.cpus;
+        if u64::from(wave) >= kernel.wave_count() || (on_core && wave % kernel.waves_per_block > 0) {
             return from.wrong(format!("wave {wave} is none of kernel {name}"));
         }
         entries.push((wave as usize, offset, length, sum));

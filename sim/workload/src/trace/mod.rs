@@ -72,6 +72,8 @@ pub struct TraceKernel {
     pub lds: u32,
     /// Waves of a block.
     pub waves_per_block: u32,
+    /// How many of the blocks, the first ones, run on CPU cores: each is one wave of one lane.
+    pub cpus: u32,
     /// First and last byte (exclusive) in [`TraceKernel::code`] of each wave that does something; wave w of
     /// block b is number b x waves_per_block + w.
     pub waves: BTreeMap<usize, (usize, usize)>,
@@ -85,7 +87,7 @@ impl TraceKernel {
         let threads = block.iter().product::<u32>();
         let waves_per_block = threads.div_ceil(lanes).max(1);
         let (waves, code) = (BTreeMap::new(), Vec::new());
-        TraceKernel { name: name.into(), grid, block, lds, waves_per_block, waves, code }
+        TraceKernel { name: name.into(), grid, block, lds, waves_per_block, cpus: 0, waves, code }
     }
 
     /// Waves of the grid, those that do nothing, too.
@@ -110,6 +112,11 @@ impl TraceKernel {
         self.grid.iter().product()
     }
 
+    /// Lanes of the waves of a block, of a trace with waves of `lanes`.
+    pub fn lanes_of(&self, block: u32, lanes: u32) -> u32 {
+        if block < self.cpus { 1 } else { lanes }
+    }
+
     /// Number of a block from its coordinates, x fastest; `None` outside the grid.
     pub fn block_number(&self, at: [u32; 3]) -> Option<u32> {
         let inside = at.iter().zip(self.grid).all(|(at, size)| *at < size);
@@ -125,7 +132,8 @@ impl TraceKernel {
 
     /// The same from operations as [`op::encode`] puts them.
     pub fn add_code(&mut self, block: u32, wave: u32, code: &[u8]) -> Option<()> {
-        if wave >= self.waves_per_block || block >= self.blocks() {
+        let waves = if block < self.cpus { 1 } else { self.waves_per_block };
+        if wave >= waves || block >= self.blocks() {
             return None;
         }
         let number = block as usize * self.waves_per_block as usize + wave as usize;

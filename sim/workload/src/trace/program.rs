@@ -243,7 +243,7 @@ impl Program for TraceProgram {
                     id,
                     name: kernel.name.clone(),
                     blocks: kernel.blocks(),
-                    cpus: 0,
+                    cpus: kernel.cpus,
                     waves_per_block: kernel.waves_per_block,
                     lds_bytes: kernel.lds,
                     args: vec![],

@@ -319,10 +319,17 @@ impl Text {
                 let Some(wave) = self.wave else {
                     return Err(format!("{first:?} outside a wave; wave N is expected above it"));
                 };
+                let block = self.block.unwrap_or(0);
+                let kernel = self.kernel()?;
+                let core = block < kernel.cpus;
+                words.lanes = kernel.lanes_of(block, words.lanes);
                 let op = operation(&mut words)?;
+                if core && matches!(op, TraceOp::LdsLoad { .. } | TraceOp::LdsStore { .. }) {
+                    return Err(format!("{first:?} on a CPU core, which has no scratchpad"));
+                }
                 encode(&mut self.code, &mut self.memory, &op);
                 if op == TraceOp::End {
-                    let (block, code) = (self.block.unwrap_or(0), std::mem::take(&mut self.code));
+                    let code = std::mem::take(&mut self.code);
                     (self.wave, self.memory) = (None, Memory::default());
                     let added = self.kernel()?.add_code(block, wave, &code);
                     added.ok_or_else(|| format!("wave {wave} of this block is there already"))?;
@@ -358,7 +365,12 @@ impl Text {
                 let lds = small(words.next("bytes")?)?;
                 sizes(grid, block)?;
                 self.block = None;
-                let kernel = TraceKernel::new(name, grid, block, lds, self.trace.lanes);
+                let mut kernel = TraceKernel::new(name, grid, block, lds, self.trace.lanes);
+                if words.at < words.words.len() {
+                    words.expect("cpus")?;
+                    kernel.cpus = small(words.next("a number of blocks")?)?;
+                    cores(&kernel)?;
+                }
                 self.trace.steps.push(TraceStep::Kernel(kernel));
             }
             "block" => {
@@ -370,9 +382,13 @@ impl Text {
             }
             _ => {
                 let wave = small(words.next("a wave")?)?;
-                let waves = self.kernel()?.waves_per_block;
-                if self.block.is_none() {
+                let kernel = self.kernel()?;
+                let (waves, cpus) = (kernel.waves_per_block, kernel.cpus);
+                let Some(block) = self.block else {
                     return Err("a wave without a block; block x,y,z is expected above it".into());
+                };
+                if block < cpus && wave > 0 {
+                    return Err(format!("wave {wave} of a block on a CPU core, which has wave 0 only"));
                 }
                 if wave >= waves {
                     return Err(format!("wave {wave} of a block of {waves}"));
@@ -392,6 +408,14 @@ pub(super) fn sizes(grid: [u32; 3], block: [u32; 3]) -> Result<(), Problem> {
             Ok(())
         }
         _ => Err("the grid or its blocks are empty or too large".into()),
+    }
+}
+
+/// Whether so many blocks can run on CPU cores.
+pub(super) fn cores(kernel: &TraceKernel) -> Result<(), Problem> {
+    match (kernel.cpus, kernel.blocks()) {
+        (cpus, blocks) if cpus > blocks => Err(format!("{cpus} blocks on CPU cores, of a grid of {blocks}")),
+        _ => Ok(()),
     }
 }
 
@@ -512,16 +536,18 @@ pub fn write(trace: &Trace) -> String {
             }
             TraceStep::Kernel(kernel) => {
                 let ([gx, gy, gz], [bx, by, bz]) = (kernel.grid, kernel.block);
+                let cpus = if kernel.cpus > 0 { format!(" cpus {}", kernel.cpus) } else { String::new() };
                 let _ = writeln!(
                     out,
-                    "kernel {} grid {gx},{gy},{gz} block {bx},{by},{bz} lds {}",
+                    "kernel {} grid {gx},{gy},{gz} block {bx},{by},{bz} lds {}{cpus}",
                     kernel.name, kernel.lds
                 );
                 for wave in kernel.waves.keys() {
                     let per_block = kernel.waves_per_block as usize;
-                    let [x, y, z] = kernel.block_at((wave / per_block) as u32);
+                    let block = (wave / per_block) as u32;
+                    let ([x, y, z], lanes) = (kernel.block_at(block), kernel.lanes_of(block, trace.lanes));
                     let _ = writeln!(out, "block {x},{y},{z}\nwave {}", wave % per_block);
-                    kernel.ops(*wave).flatten().for_each(|op| write_op(&mut out, &op, trace.lanes));
+                    kernel.ops(*wave).flatten().for_each(|op| write_op(&mut out, &op, lanes));
                 }
             }
         }

@@ -133,6 +133,42 @@ proptest! {
 }
 
 #[test]
+fn blocks_on_cpu_cores_are_one_wave_of_one_lane() {
+    let trace = |block: &str, wave: u32, op: &str| {
+        format!(
+            "weft-trace 1\nkernel k grid 3,1,1 block 64,1,1 lds 0 cpus 2\nblock {block}\nwave {wave}\n{op}\nE\n"
+        )
+    };
+    let read = |text: String| text::read(text.as_bytes(), "a.wtrace").map_err(|e| e.to_string());
+    let core = read(trace("1,0,0", 0, "S 4 0x1000+4 =7")).expect("a trace");
+    let kernel = core.kernels().next().expect("a kernel");
+    let op = kernel.all_ops().next().expect("an operation");
+    assert_eq!((kernel.cpus, op.access().map(|access| access.mask)), (2, Some(1)));
+    let bytes = binary::write(&core);
+    assert_eq!(binary::read(&bytes, "a.wtrb").expect("what was written"), core);
+    assert!(text::write(&core).contains(" lds 0 cpus 2\n"), "{}", text::write(&core));
+    let wrong = [
+        (trace("1,0,0", 1, "B"), "line 4: wave 1 of a block on a CPU core, which has wave 0 only"),
+        (trace("1,0,0", 0, "S 4 0x1000+4 =7 m=2"), "line 5: m=2 is no mask of some of 1 lanes"),
+        (trace("1,0,0", 0, "X %1 4 0x0"), "line 5: \"X\" on a CPU core, which has no scratchpad"),
+        (trace("1,0,0", 0, "B").replace("cpus 2", "cpus 4"), "line 2: 4 blocks on CPU cores, of a grid of 3"),
+    ];
+    for (text, problem) in wrong {
+        assert_eq!(read(text), Err(format!("a.wtrace, {problem}")));
+    }
+    // The same of a compute unit is legal.
+    read(trace("2,0,0", 1, "X %1 4 0x0 m=2")).expect("a trace");
+    let at = bytes.iter().position(|byte| *byte == 2).expect("the kind of step");
+    let refused = |cpus: u8| {
+        let mut bytes = bytes.clone();
+        bytes[at + 1] = cpus;
+        binary::read(&bytes, "a.wtrb").map_err(|e| e.to_string())
+    };
+    let problem = "a.wtrb, byte 54: 4 blocks on CPU cores, of a grid of 3";
+    assert_eq!(refused(4), Err(problem.to_string()));
+}
+
+#[test]
 fn vectoradd_is_what_its_origin_says() {
     let import = accel_sim::read(&vectoradd()).expect("the trace");
     assert_eq!(import.unknown, std::collections::BTreeMap::new());

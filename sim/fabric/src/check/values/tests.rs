@@ -272,6 +272,21 @@ fn a_load_may_see_an_atomic_that_is_not_answered_yet() {
 }
 
 #[test]
+fn what_an_atomic_finds_may_be_of_one_that_is_not_answered_yet() {
+    let mut b = Bench::new();
+    b.store(who(0, 0, 0), 0, 1, 6);
+    b.store(who(1, 0, 0), 0, 3, 6);
+    b.0.kernel_boundary(9);
+    // Memory holds 1 or 3. The first atomic makes 3 of 1; the second one, which finds that, is answered before it.
+    b.0.amo_taken(16);
+    b.0.amo_taken(16);
+    b.amo(who(2, 0, 0), 0, AmoOp::Or, 0, 3, 11, 20);
+    b.amo(who(3, 0, 0), 0, AmoOp::Or, 2, 1, 10, 30);
+    b.0.kernel_boundary(40);
+    b.is_clean();
+}
+
+#[test]
 fn wide_atomics_are_one_word() {
     let mut b = Bench::new();
     let mut data = [0; 16];

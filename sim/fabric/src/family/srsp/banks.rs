@@ -4,6 +4,7 @@ use super::Gpu;
 use crate::family::Newer;
 use crate::family::tsm::around::{NewerIn, newer_in};
 use weft_engine::{MemPort, Sim};
+use weft_srsp::bank::masked;
 
 /// Where a bank keeps tags, dirty masks and data.
 struct Bank {
@@ -42,10 +43,10 @@ impl Banks {
         for (number, bank) in self.banks.iter().enumerate() {
             for (set, way) in (0..self.sets).flat_map(|s| (0..self.ways).map(move |w| (s, w))) {
                 let mask = lane(sim, bank.masks, set * self.ways + way)[0];
-                if mask == 0 {
+                let entry = lane(sim, bank.tags, set * self.ways + way)[0];
+                if mask == 0 || !masked(entry >> self.tag_bits) {
                     continue;
                 }
-                let entry = lane(sim, bank.tags, set * self.ways + way)[0];
                 let tag = entry & ((1 << self.tag_bits) - 1);
                 let line = (tag * u64::from(self.sets) + u64::from(set)) * self.banks.len() as u64;
                 let data = lane(sim, bank.lines, set * self.ways + way);
