@@ -10,7 +10,7 @@
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] what atomics compute.
 //! [`l1`]: the L1 of a CU, with [`sfifo`], [`lr_tbl`] and [`pa_tbl`]; [`l2`]: a bank of the L2, with [`lock_tbl`]; [`sel_hub`]: the multicast of probes; [`fabric`]: all of it.
-//! [`hlrc_l1`]: the L1 of hLRC, in which atomics register their lines instead. What both L1s are made of is in `write_combining`.
+//! [`hlrc_l1`]: the L1 of hLRC, in which atomics register their lines instead. What L1s are made of is in `write_combining`; those that register lines, in `registering`.
 //! [`bank`]: what banks of the L2 of all systems are made of.
 //! [`denovo_b_l1`]: that of DeNovo-B, in which every line that is written is registered; its banks are those of [`hlrc_l2`].
 //! [`hlrc_l2`]: a bank of the L2 for hLRC, which keeps the owner of each atomic line; [`mesh`]: a network of routers.
@@ -31,6 +31,7 @@ pub mod mesh;
 pub mod msg;
 pub mod pa_tbl;
 pub mod params;
+pub mod registering;
 pub mod sel_hub;
 pub mod sfifo;
 mod write_combining;

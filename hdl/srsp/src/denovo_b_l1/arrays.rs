@@ -1,17 +1,11 @@
-//! The arrays of the lines, with the states that they have here: bit 2 is that of lines which a flash invalidation leaves.
+//! The arrays of the lines, with the states that they have here.
 
-use super::table::{FLASH, LineState};
-use crate::write_combining::{self, LineStates, Lines};
+use super::table::LineState;
+use crate::write_combining::{self, Lines};
 use weft_rtl::prelude::*;
 
 pub(super) type Arrays = Lines<LineState>;
 pub(super) type Found = write_combining::Found<LineState>;
-
-impl LineStates for LineState {
-    const BLOCK: &'static str = "denovo_b_l1";
-    const THIRD: &'static str = "line_kept";
-    const KEEPS: bool = true;
-}
 
 /// What the row of a line says beside the line.
 #[derive(Clone, Copy)]
@@ -35,28 +29,8 @@ impl Arrays {
         (self.found(&row, at, || may, bound), Ways { owned, written: written.any() })
     }
 
-    /// Declares how the states change; call it last. `dirty_lines` bounds the lines that may be written and not registered.
-    pub fn finish(&self, dirty_lines: Bits) {
-        self.settle(dirty_lines);
-        let (full, dirty, kept) = (self.full.get(), self.dirty.get(), self.third.get());
-        for (id, state, text) in FLASH {
-            let these = match state {
-                LineState::V => full & !kept,
-                LineState::P => kept & !dirty & !full,
-                LineState::PR => kept & full,
-                _ => kept & dirty,
-            };
-            cover(id, self.flashes() & these.any(), text);
-        }
-    }
-
     /// Some copy is on its way.
     pub fn some_coming(&self) -> Bool {
         (self.third.get() & !self.dirty.get() & !self.full.get()).any()
-    }
-
-    /// No line is owned.
-    pub fn none_owned(&self) -> Bool {
-        (self.third.get() & self.dirty.get()).none()
     }
 }

@@ -43,8 +43,9 @@ pub mod table;
 mod turn;
 mod unregs;
 
-use crate::hlrc_l1::RegisteringParams;
-use crate::msg::{Atomic, Req, ReqOp, Rsp, RspOp, Wb, WbOp, Written};
+use crate::msg::{Rsp, RspOp, WbOp};
+use crate::registering::infos;
+use crate::registering::upward::{Upward, take_responses};
 use crate::sfifo::Sfifo;
 use crate::write_combining::Shape;
 use crate::write_combining::drain::Drain;
@@ -65,7 +66,6 @@ use weft_rtl::prelude::*;
 struct Core {
     p: DenovoL1Params,
     shape: Shape,
-    own: Bits,
     arrays: Arrays,
     misses: Misses,
     unregs: Unregs,
@@ -79,17 +79,16 @@ struct Core {
     gate: Reg<Bool>,
     sync: SyncUnit,
     owner: Owner,
-    req: OutChannel<Req>,
-    wb: OutChannel<Wb>,
+    l2: Upward,
 }
 
 impl Core {
     fn new(p: &DenovoL1Params) -> Core {
         let shape = p.shape();
+        let own = input::<Bits>("own", p.srsp.cu_bits());
         Core {
             p: p.clone(),
             shape: shape.clone(),
-            own: input::<Bits>("own", p.srsp.cu_bits()),
             arrays: Arrays::new(&shape),
             misses: misses::declare(&shape),
             unregs: Unregs::new(&shape),
@@ -99,10 +98,9 @@ impl Core {
             filler: Filler::new(&shape, "grants"),
             replies: Replies::new(&shape),
             gate: reg::<Bool>("gate_closed", ()),
-            sync: SyncUnit::new(p, &shape),
+            sync: sync_unit::declare(p, &shape),
             owner: Owner::new(p),
-            req: out_channel::<Req>("req", &p.srsp),
-            wb: out_channel::<Wb>("wb", &p.srsp),
+            l2: Upward::new(own, &p.srsp),
         }
     }
 
@@ -113,12 +111,12 @@ impl Core {
 
     /// A written line can be registered.
     fn can_register(&self) -> Bool {
-        !self.misses.all.full() & self.req.free
+        !self.misses.all.full() & self.l2.req.free
     }
 
     /// An owned line can be given back.
     fn can_give_back(&self) -> Bool {
-        self.wb.free & self.unregs.room()
+        self.l2.wb.free & self.unregs.room()
     }
 
     /// Flash-inv: every valid line that is not owned; what is under way is marked.
@@ -127,44 +125,11 @@ impl Core {
         self.misses.flash();
     }
 
-    /// The address of a line, as messages have it.
-    fn at_line(&self, line: Bits) -> Atomic {
-        Atomic::at(cat(&[line, lit(0, self.shape.offset_bits())]))
-    }
-
-    /// Asks the L2 for a line.
-    fn ask(&self, op: ReqOp, line: Bits, mshr: Bits) {
-        let atomic = self.at_line(line);
-        self.req.send(&Req { op: enum_lit(op), src: self.own, mshr, sys: bool_lit(false), atomic });
-    }
-
     /// Gives a line back, with the bytes that the L2 does not know and their places.
     fn give_back(&self, line: Bits, bytes: (Bits, Bits)) {
         let wbt = self.unregs.enter(line);
-        self.send_wb(WbOp::Unreg, line, (bool_lit(false), bool_lit(false)), wbt, bytes);
-    }
-
-    /// Answers a READ, of a line that stays (`keep`), or a REVOKE; with the line, or without (`has`).
-    fn answer_owner(&self, line: Bits, (keep, has): (Bool, Bool), bytes: (Bits, Bits)) {
-        self.send_wb(WbOp::RevokeAck, line, (keep, has), lit(0, self.p.srsp.wbt_bits()), bytes);
-    }
-
-    fn send_wb(
-        &self,
-        op: WbOp,
-        line: Bits,
-        (keep, has): (Bool, Bool),
-        wbt: Bits,
-        (mask, data): (Bits, Bits),
-    ) {
-        self.wb.send(&Wb {
-            op: enum_lit(op),
-            src: self.own,
-            atomic: self.at_line(line),
-            keep,
-            has,
-            written: Written { wbt, epoch: lit(0, 1), mask, data },
-        });
+        let none = (bool_lit(false), bool_lit(false));
+        self.l2.send(WbOp::Unreg, line, none, (wbt, lit(0, 1)), bytes);
     }
 }
 
@@ -173,9 +138,7 @@ impl Core {
 /// # Errors
 /// Illegal parameters.
 pub fn denovo_b_l1(params: &DenovoL1Params) -> Result<Arc<Module>, BlockError> {
-    params.validate()?;
-    Module::build(&params.module_name(), ModuleKind::Block, || describe(params))
-        .map_err(|errors| BlockError::Elab { block: "denovo-b-l1".into(), errors })
+    params.build(|| describe(params))
 }
 
 /// The block as listed on the command line.
@@ -183,20 +146,21 @@ pub fn info() -> BlockInfo {
     BlockInfo {
         name: "denovo-b-l1",
         about: "Write-combining L1 of one CU that registers every line that is written (DeNovo-B)",
-        params: crate::hlrc_l1::infos::<DenovoInject>,
-        build: |set| denovo_b_l1(&RegisteringParams::from_set(set)?),
+        params: infos::<DenovoInject>,
+        build: |set| denovo_b_l1(&DenovoL1Params::from_set(set)?),
     }
 }
 
 fn describe(p: &DenovoL1Params) {
     doc("Write-combining L1 of one CU: every line that is written is registered.");
-    p.shape().tell_cache();
-    p.shape().tell_queues();
-    param("owned_aware", u32::from(p.owned_aware));
-    param("inject", p.inject.word());
+    p.tell();
     let core = Core::new(p);
     let rsp = in_channel::<Rsp>("rsp", &p.srsp);
-    take_responses(&core, &rsp);
+    unused_input(&rsp.msg.epoch);
+    let known = [RspOp::Fill, RspOp::RegData, RspOp::UnregAck];
+    take_responses(("denovo_b_l1", "DeNovo-B"), &rsp, (&core.filler, &core.misses.all.open), &known, || {
+        when(rsp.valid & rsp.msg.op.is(RspOp::UnregAck), || core.unregs.acknowledge(rsp.msg.wbt));
+    });
     let ready = core.arrays.initialise();
     let turns = Turns::new(&core.shape, || reg::<Bool>("pop_waits", ()), ready);
     let slot = stage::Slot::new(&core, &turns);
@@ -210,28 +174,7 @@ fn describe(p: &DenovoL1Params) {
     core.misses.finish_entries();
     core.unregs.finish();
     core.replies.finish();
-    core.arrays.finish(core.sfifo.count());
+    core.arrays.finish_ownable(core.sfifo.count());
     observe::observe(&core, &turns, &slot, &plan);
     table::machine().check(&[]);
-}
-
-/// Responses need no slot, but for a FILL or REG_DATA, of which one is at work.
-fn take_responses(core: &Core, rsp: &InChannel<Rsp>) {
-    unused_input(&rsp.msg.dst);
-    unused_input(&rsp.msg.wrote);
-    unused_input(&rsp.msg.epoch);
-    let m = &rsp.msg;
-    let line = rsp.valid & m.op.is_any(&[RspOp::Fill, RspOp::RegData]);
-    let busy = core.filler.valid.get();
-    when(rsp.valid & !(line & busy), || rsp.take());
-    when(line & !busy, || {
-        core.filler.take(m);
-        core.filler.note.set(m.op.is(RspOp::RegData));
-    });
-    when(rsp.valid & m.op.is(RspOp::UnregAck), || core.unregs.acknowledge(m.wbt));
-    let text = "a FILL or REG_DATA names an open MSHR";
-    let open = core.misses.all.open.get().bit_at(m.mshr);
-    assert_always("denovo_b_l1_fill_open", !(line & !busy) | open, text);
-    let known = m.op.is_any(&[RspOp::Fill, RspOp::RegData, RspOp::UnregAck]);
-    assert_always("denovo_b_l1_rsp", !rsp.valid | known, "a response is one that DeNovo-B knows");
 }

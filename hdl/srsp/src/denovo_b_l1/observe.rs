@@ -11,7 +11,8 @@ use weft_rtl::prelude::*;
 /// Declares all observers.
 pub(super) fn observe(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let ends = slot.access & plan.goes & !core.sync.steps.advance.get();
-    core.sync.observe(core, turns.is(Turn::Sync), ends);
+    let answers = turns.is(Turn::Sync) & core.replies.room() & core.sync.is(&[Step::Answer]);
+    core.sync.observe("denovo_b_l1", ends | answers, "cycles from begin to end");
     core.drain.observe(&core.sfifo, ("srsp.race.denovo_b_l1_", "denovo_b_l1"), false);
     requests(turns, slot, plan);
     registrations(core, turns, slot, plan);

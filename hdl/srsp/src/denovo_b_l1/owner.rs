@@ -4,7 +4,7 @@ use super::Core;
 use super::arrays::Found;
 use super::params::{DenovoInject, DenovoL1Params};
 use super::table::{Give, LineState, OwnerOp, Where, probes};
-use crate::msg::OwnerProbe;
+use crate::msg::{OwnerProbe, WbOp};
 use weft_rtl::prelude::*;
 
 /// The channel, with the probe at work.
@@ -42,7 +42,7 @@ impl Owner {
 
     /// The next slot is wanted.
     pub fn wants(&self, core: &Core, here: Bool) -> Bool {
-        self.probe.valid & !self.parked.get() & core.wb.free & !here
+        self.probe.valid & !self.parked.get() & core.l2.wb.free & !here
     }
 
     /// The probe whose slot this is, if `here`.
@@ -52,8 +52,8 @@ impl Owner {
         let place = mux(core.unregs.has(line), enum_lit(Where::GivenBack), enum_lit(Where::Frame));
         let row = probes().decode_about(line, here, (m.op, found.state, place));
         let text = "a probe comes to the L1 whose line it is about";
-        assert_always("denovo_b_l1_probe_here", !self.probe.valid | m.req.eq(core.own), text);
-        let done = (here & row.does(Give::Done) & core.wb.free).named("probe_done");
+        assert_always("denovo_b_l1_probe_here", !self.probe.valid | m.req.eq(core.l2.own), text);
+        let done = (here & row.does(Give::Done) & core.l2.wb.free).named("probe_done");
         if core.p.inject != DenovoInject::ReadTakes {
             row.leads_to_when(done, core.arrays.state_after(found, found.way, found.state));
         }
@@ -63,7 +63,7 @@ impl Owner {
     /// Carries it out.
     pub fn run(&self, core: &Core, asked: &Asked, found: &Found) {
         let (p, arrays, reads) = (&core.p, &core.arrays, self.probe.msg.op.is(OwnerOp::Read));
-        let none = (lit_bv(Bv::zero(p.srsp.line)), lit_bv(Bv::zero(p.srsp.data_bits())));
+        let none = core.l2.no_bytes();
         when(asked.done, || {
             self.probe.take();
             let empty = asked.row.does(Give::Empty);
@@ -73,7 +73,7 @@ impl Owner {
                 _ => mask,
             };
             let bytes = (mask, mux(empty, none.1, arrays.data(found.way)));
-            core.answer_owner(self.line(p), (reads, !empty), bytes);
+            core.l2.send(WbOp::RevokeAck, self.line(p), (reads, !empty), core.l2.no_wbt(), bytes);
         });
         when(asked.here & asked.row.does(Give::Park), || self.parked.set(true));
         when(asked.does(Give::Line), || arrays.set_state(found, found.way, enum_lit(LineState::I)));

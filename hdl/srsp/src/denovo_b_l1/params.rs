@@ -1,6 +1,6 @@
-//! Parameters of the L1: those of hLRC's, with faults of its own.
+//! Parameters of the L1: those of any that registers lines, with faults of its own.
 
-use crate::hlrc_l1::{Faults, RegisteringParams};
+use crate::registering::{Faults, RegisteringParams};
 use weft_rtl::Words;
 
 /// What fixes an L1 of DeNovo-B.

@@ -95,10 +95,7 @@ impl<'a> Slot<'a> {
     }
 
     fn check(&self, plan: &Plan) {
-        self.at.check("denovo_b_l1", true);
+        self.at.check_open("denovo_b_l1", &self.core.misses);
         plan.check("denovo_b_l1");
-        let entry = self.open_entry();
-        let alone = entry.popcount().zext(8).le(1);
-        assert_always("denovo_b_l1_one_open", !self.at.request | alone, "a line has one open MSHR at most");
     }
 }

@@ -13,8 +13,13 @@
 //! A slot carries one row out as a whole, or waits and changes nothing.
 
 pub use crate::msg::OwnerOp;
+use crate::registering::lines::OwnableStates;
+pub use crate::registering::rows::{Case, Comes, Leaves};
+use crate::registering::rows::{atomics, frames, joins};
+use crate::registering::sync_unit::CommonSteps;
 pub use crate::write_combining::op::Access;
 use crate::write_combining::rows::{hits, stores};
+use crate::write_combining::steps;
 use weft_rtl::prelude::*;
 
 /// State of a line. Bit 0: every byte is valid; bit 1: some are written, or the line is owned; bit 2: a flash invalidation leaves it.
@@ -35,18 +40,6 @@ pub enum LineState {
     PR,
     /// Owned.
     O,
-}
-
-/// What makes a line leave, or registers it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 1)]
-pub enum Leaves {
-    /// The head of the sFIFO is popped.
-    #[hw(label = "pop")]
-    Pop,
-    /// The frame is taken for another line, or a kernel's end gives all owned lines back.
-    #[hw(label = "evict")]
-    Evict,
 }
 
 /// Where the line of a REVOKE or READ is, if it is not in its frame.
@@ -73,18 +66,6 @@ pub enum Asked {
     Reg,
 }
 
-/// What comes for an MSHR.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 1)]
-pub enum Comes {
-    /// FILL.
-    #[hw(label = "FILL")]
-    Fill,
-    /// REG_DATA.
-    #[hw(label = "REG_DATA")]
-    RegData,
-}
-
 /// A step of an operation of several steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 4)]
@@ -107,6 +88,13 @@ pub enum Step {
     GiveBack,
     /// Nothing that was given back is under way.
     Settle,
+}
+
+impl CommonSteps for Step {
+    const CLOSE: Step = Step::Close;
+    const OPEN: Step = Step::Open;
+    const GIVE_BACK: Step = Step::GiveBack;
+    const SETTLE: Step = Step::Settle;
 }
 
 /// An operation of several steps.
@@ -151,27 +139,7 @@ impl Program {
 
 /// The programs as Markdown.
 pub fn programs() -> String {
-    let mut out = String::from("| operation | steps |\n|---|---|\n");
-    for program in Program::VARIANTS {
-        let words: Vec<String> = program.steps().iter().map(|s| format!("{s:?}")).collect();
-        out += &format!("| `{}` | {} |\n", program.label(), words.join(", "));
-    }
-    out
-}
-
-/// What an operation finds beside the state of its line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 2)]
-pub enum Case {
-    /// In W: the bytes asked for are not all there. In PR: nothing waits for the line. In O: an access that is done in its slot.
-    #[hw(label = "no")]
-    No,
-    /// In W: the bytes are there. In P and PR: the MSHR takes another operation. In O: an acquire of the CU.
-    #[hw(label = "yes")]
-    Yes,
-    /// In P and PR: the MSHR takes no other operation: it is marked, or full.
-    #[hw(label = "shut")]
-    Shut,
+    steps::programs(Program::steps)
 }
 
 /// What an operation does to its line.
@@ -204,7 +172,8 @@ pub enum Operate {
 }
 
 transitions! {
-    /// What an operation does to its line. `case`: see [`Case`].
+    /// What an operation does to its line. `case`: in W, whether the bytes asked for are all there; in P and PR, whether the MSHR takes another operation, `shut` when it takes none, and in PR
+    /// `no` when nothing waits for the line; in O, whether it is an acquire of the CU, not an access that is done in its slot.
     ///
     /// Decisions: an atomic waits in P. A store waits in PR behind what waits there, so that it never overtakes an older load or atomic.
     pub fn operations() {
@@ -214,8 +183,7 @@ transitions! {
         does Operate;
 
         "Ld.I"         (Ld, I, _)       -> P  [Reserve]         "Take a frame, send RD.";
-        "Ld.P.join"    (Ld, P, Yes)           [Join]            "Wait in the MSHR.";
-        "Ld.P.wait"    (Ld, P, Shut)          [Wait]            "The MSHR is marked or full: wait outside.";
+        include joins;
         include hits;
         "Ld.W.miss"    (Ld, W, No)      -> PR [Register, Again] "Registered as by a pop; the load is tried again.";
         "Ld.PR.join"   (Ld, PR, No | Yes)     [Join]            "Wait in the MSHR.";
@@ -227,8 +195,7 @@ transitions! {
         "St.PR.wait"   (St, PR, Yes | Shut)   [Wait]            "Wait behind those who wait for the line.";
         "St.O"         (St, O, _)             [Keep]            "Merge: no message.";
         "At.I"         (Atomic, I, _)   -> PR [Register]        "Take a frame, send REG.";
-        "At.P"         (Atomic, P, _)         [Wait]            "Wait for the fill.";
-        "At.V"         (Atomic, V, _)   -> PR [Register]        "The frame stays, send REG.";
+        include atomics;
         "At.D"         (Atomic, D, _)   -> PR [Register]        "The frame stays with its written bytes, send REG.";
         "At.W"         (Atomic, W, _)   -> PR [Register]        "The frame stays with its written bytes, send REG.";
         "At.PR.join"   (Atomic, PR, No | Yes) [Join]            "Wait in the MSHR.";
@@ -331,8 +298,7 @@ transitions! {
         "FILL.P"      (_, Fill, Rd, No)     -> V [Copy]    "The line is installed: V.";
         "FILL.noinst" (_, Fill, Rd, Yes)    -> I [Skip]    "Invalidated meanwhile: I; loads are answered.";
         "REG_DATA"    (_, RegData, Reg, No) -> O [Own]     "Bytes not written here are installed: O; what waits is done in order.";
-        never (I | V | W | D | PR | O, Fill, Rd, _)        "the frame of a line under way stays reserved";
-        never (I | V | W | D | P | O, RegData, Reg, _)     "the frame of a line to be registered stays reserved";
+        include frames;
         never (_, Fill, Reg, _)                            "REG_DATA answers a REG";
         never (_, RegData, Rd, _)                          "FILL answers an RD";
         never (_, RegData, Reg, Yes)                       "a flash invalidation does not mark a REG";
@@ -353,13 +319,15 @@ pub fn machine() -> Machine<LineState> {
         .also(&[V], I)
 }
 
-/// Rows of a flash invalidation, by state: one cycle for all lines, so they are observed, not decoded. None is D or W then.
-pub const FLASH: [(&str, LineState, &str); 4] = [
-    ("srsp.denovo_b_l1.flash.V", LineState::V, "Dropped."),
-    ("srsp.denovo_b_l1.flash.P", LineState::P, "What comes answers its loads and is not installed."),
-    ("srsp.denovo_b_l1.flash.PR", LineState::PR, "Stays: what comes is new."),
-    ("srsp.denovo_b_l1.flash.O", LineState::O, "Stays."),
-];
+impl OwnableStates for LineState {
+    const BLOCK: &'static str = "denovo_b_l1";
+    const FLASH: [(&'static str, &'static str); 4] = [
+        ("srsp.denovo_b_l1.flash.V", "Dropped."),
+        ("srsp.denovo_b_l1.flash.P", "What comes answers its loads and is not installed."),
+        ("srsp.denovo_b_l1.flash.PR", "Stays: what comes is new."),
+        ("srsp.denovo_b_l1.flash.O", "Stays."),
+    ];
+}
 
 #[cfg(test)]
 mod tests {

@@ -43,10 +43,7 @@ impl Turns {
             (Turn::Probe, core.owner.wants(core, self.is(Turn::Probe))),
             (Turn::Fill, fills),
         ];
-        let none = enum_lit(Turn::None);
-        let next = wants.iter().fold(none, |rest, (turn, wants)| mux(*wants, enum_lit(*turn), rest));
-        let next = mux(self.head.ready, next, none).named("turn_next");
-        self.turn.set(next);
+        let next = self.choose_among(&wants);
         core.filler.present(&core.misses.all);
         let lines = [
             (Turn::Fill, core.misses.miss(core.filler.entry.get()).line),

@@ -16,11 +16,12 @@
 
 use super::meshes::{Meshes, ToL1, built, fits, placed};
 use crate::denovo_b_l1::{DenovoInject, denovo_b_l1};
-use crate::hlrc_l1::{Faults, HlrcInject, RegisteringParams, hlrc_l1};
+use crate::hlrc_l1::{HlrcInject, hlrc_l1};
 use crate::hlrc_l2::{HlrcL2Params, Registered, hlrc_l2};
 use crate::mesh::Grid;
 use crate::msg::*;
 use crate::params::{Srsp, check, within};
+use crate::registering::{Faults, RegisteringParams};
 use weft_blocks::common::crossbar::crossbar;
 use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::common::wait::Wait;

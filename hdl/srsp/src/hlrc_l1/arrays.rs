@@ -1,17 +1,11 @@
-//! The arrays of the lines, with the states that they have here: bit 2 is that of lines which a flash invalidation leaves.
+//! The arrays of the lines, with the states that they have here.
 
-use super::table::{FLASH, OwnState};
-use crate::write_combining::{self, LineStates, Lines};
+use super::table::OwnState;
+use crate::write_combining::{self, Lines};
 use weft_rtl::prelude::*;
 
 pub(super) type Arrays = Lines<OwnState>;
 pub(super) type Found = write_combining::Found<OwnState>;
-
-impl LineStates for OwnState {
-    const BLOCK: &'static str = "hlrc_l1";
-    const THIRD: &'static str = "line_kept";
-    const KEEPS: bool = true;
-}
 
 impl Arrays {
     /// Looks a line up in its row, which was presented in the cycle before, if `active`; and the ways of the row that are owned. `aware`: they are victims only when there is no other.
@@ -25,28 +19,8 @@ impl Arrays {
         (self.found(&row, at, || may, pending), owned)
     }
 
-    /// Declares how the states change; call it last. `dirty_lines` bounds the lines that may be dirty.
-    pub fn finish(&self, dirty_lines: Bits) {
-        self.settle(dirty_lines);
-        let (full, dirty, kept) = (self.full.get(), self.dirty.get(), self.third.get());
-        for (id, state, text) in FLASH {
-            let these = match state {
-                OwnState::V => full & !kept,
-                OwnState::P => kept & !dirty & !full,
-                OwnState::PR => kept & full,
-                _ => kept & dirty,
-            };
-            cover(id, self.flashes() & these.any(), text);
-        }
-    }
-
     /// Some line is under way.
     pub fn some_pending(&self) -> Bool {
         (self.third.get() & !self.dirty.get()).any()
-    }
-
-    /// No line is owned.
-    pub fn none_owned(&self) -> Bool {
-        (self.third.get() & self.dirty.get()).none()
     }
 }

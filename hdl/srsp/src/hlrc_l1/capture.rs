@@ -99,7 +99,7 @@ impl Capture {
 
     /// The next slot is wanted to hand the line over.
     pub fn wants_hand(&self, core: &Core, here: Bool) -> Bool {
-        self.ready() & core.wb.free & !here
+        self.ready() & core.l2.wb.free & !here
     }
 
     /// The REVOKE whose slot this is, if `here`.
@@ -115,10 +115,10 @@ impl Capture {
         let text = "the L2 sends REVOKEs alone";
         assert_always("hlrc_l1_revoke", !self.probe.valid | m.op.is(ProbeOp::Revoke), text);
         let text = "a REVOKE comes to the L1 whose line it is about";
-        assert_always("hlrc_l1_revoke_here", !self.probe.valid | m.req.eq(core.own), text);
+        assert_always("hlrc_l1_revoke_here", !self.probe.valid | m.req.eq(core.l2.own), text);
         let waits = self.late.as_ref().map_or(bool_lit(false), |late| !late.1.get());
         let captures = here & row.does(Give::Capture) & !waits;
-        let sends = !row.does(Give::Empty) | core.wb.free;
+        let sends = !row.does(Give::Empty) | core.l2.wb.free;
         let done = here & row.does(Give::Done) & sends & (!row.does(Give::Capture) | captures);
         let put_off = row.does(Give::Capture) & !captures;
         row.leads_to_when(!put_off, core.arrays.state_after(found, found.way, found.state));
@@ -133,10 +133,10 @@ impl Capture {
             self.revoked.set(true);
             self.released.set(self.wbt.get().one_hot(core.p.srsp.wbt));
         });
-        when(revoke.does(Give::Empty) & core.wb.free, || {
-            let none = (lit_bv(Bv::zero(core.p.srsp.line)), lit_bv(Bv::zero(core.p.srsp.data_bits())));
+        when(revoke.does(Give::Empty) & core.l2.wb.free, || {
+            let none = core.l2.no_bytes();
             let line = self.probed_line(&core.p);
-            core.send_wb(WbOp::RevokeAck, line, bool_lit(false), core.no_wbt(), none);
+            core.l2.send(WbOp::RevokeAck, line, (bool_lit(false), bool_lit(false)), core.l2.no_wbt(), none);
         });
         if let Some((late, _)) = &self.late {
             when(revoke.does(Give::Capture) & !revoke.captures & !late.get(), || {
@@ -170,14 +170,20 @@ impl Capture {
 
     /// The slot in which the line is handed over.
     pub fn hand(&self, core: &Core, here: Bool) -> Bool {
-        let goes = here & self.ready() & core.wb.free;
+        let goes = here & self.ready() & core.l2.wb.free;
         let bytes = (self.mask.get(), self.data.get());
         when(goes & self.revoked.get(), || {
-            core.send_wb(WbOp::RevokeAck, self.line.get(), bool_lit(true), core.no_wbt(), bytes);
+            core.l2.send(
+                WbOp::RevokeAck,
+                self.line.get(),
+                (bool_lit(false), bool_lit(true)),
+                core.l2.no_wbt(),
+                bytes,
+            );
         });
         when(goes & !self.revoked.get(), || {
             let wbt = (self.wbt.get(), lit(0, 1));
-            core.send_wb(WbOp::Unreg, self.line.get(), bool_lit(false), wbt, bytes);
+            core.l2.send(WbOp::Unreg, self.line.get(), (bool_lit(false), bool_lit(false)), wbt, bytes);
         });
         match &self.sent {
             None => when(goes, || self.free()),

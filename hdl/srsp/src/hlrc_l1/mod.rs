@@ -53,7 +53,9 @@ pub mod table;
 mod turn;
 mod wbt;
 
-use crate::msg::{Atomic, Req, Rsp, RspOp, Wb, WbOp, Written};
+use crate::msg::{Rsp, RspOp};
+use crate::registering::infos;
+use crate::registering::upward::{Upward, take_responses};
 use crate::sfifo::Sfifo;
 use crate::write_combining::Shape;
 use crate::write_combining::drain::Drain;
@@ -62,7 +64,7 @@ use crate::write_combining::reply::Replies;
 use arrays::Arrays;
 use capture::Capture;
 use misses::Misses;
-pub use params::{Faults, HlrcInject, HlrcL1Params, RegisteringParams, infos};
+pub use params::{HlrcInject, HlrcL1Params};
 use sync_unit::SyncUnit;
 use turn::Turns;
 use wbt::Wbt;
@@ -73,7 +75,6 @@ use weft_rtl::prelude::*;
 struct Core {
     p: HlrcL1Params,
     shape: Shape,
-    own: Bits,
     arrays: Arrays,
     misses: Misses,
     wbt: Wbt,
@@ -85,17 +86,16 @@ struct Core {
     gate: Reg<Bool>,
     sync: SyncUnit,
     capture: Capture,
-    req: OutChannel<Req>,
-    wb: OutChannel<Wb>,
+    l2: Upward,
 }
 
 impl Core {
     fn new(p: &HlrcL1Params) -> Core {
         let shape = p.shape();
+        let own = input::<Bits>("own", p.srsp.cu_bits());
         Core {
             p: p.clone(),
             shape: shape.clone(),
-            own: input::<Bits>("own", p.srsp.cu_bits()),
             arrays: Arrays::new(&shape),
             misses: misses::declare(&shape),
             wbt: Wbt::new(&shape),
@@ -104,10 +104,9 @@ impl Core {
             filler: Filler::new(&shape, "grants"),
             replies: Replies::new(&shape),
             gate: reg::<Bool>("gate_closed", ()),
-            sync: SyncUnit::new(p, &shape),
+            sync: sync_unit::declare(p, &shape),
             capture: Capture::new(p),
-            req: out_channel::<Req>("req", &p.srsp),
-            wb: out_channel::<Wb>("wb", &p.srsp),
+            l2: Upward::new(own, &p.srsp),
         }
     }
 
@@ -129,28 +128,6 @@ impl Core {
             self.misses.flash();
         }
     }
-
-    /// The address of a line, as messages have it.
-    fn at_line(&self, line: Bits) -> Atomic {
-        Atomic::at(cat(&[line, lit(0, self.shape.offset_bits())]))
-    }
-
-    /// WBT entry and epoch of a message that has none.
-    fn no_wbt(&self) -> (Bits, Bits) {
-        (lit(0, self.p.srsp.wbt_bits()), lit(0, 1))
-    }
-
-    /// Sends on network 1: WBT entry and epoch, bytes written and their places.
-    fn send_wb(&self, op: WbOp, line: Bits, has: Bool, (wbt, epoch): (Bits, Bits), bytes: (Bits, Bits)) {
-        self.wb.send(&Wb {
-            op: enum_lit(op),
-            src: self.own,
-            atomic: self.at_line(line),
-            keep: bool_lit(false),
-            has,
-            written: Written { wbt, epoch, mask: bytes.0, data: bytes.1 },
-        });
-    }
 }
 
 /// Builds the L1.
@@ -158,9 +135,7 @@ impl Core {
 /// # Errors
 /// Illegal parameters.
 pub fn hlrc_l1(params: &HlrcL1Params) -> Result<Arc<Module>, BlockError> {
-    params.validate()?;
-    Module::build(&params.module_name(), ModuleKind::Block, || describe(params))
-        .map_err(|errors| BlockError::Elab { block: "hlrc-l1".into(), errors })
+    params.build(|| describe(params))
 }
 
 /// The block as listed on the command line.
@@ -168,20 +143,22 @@ pub fn info() -> BlockInfo {
     BlockInfo {
         name: "hlrc-l1",
         about: "Write-combining L1 of one CU in which atomics register their lines (hLRC)",
-        params: params::infos::<HlrcInject>,
+        params: infos::<HlrcInject>,
         build: |set| hlrc_l1(&HlrcL1Params::from_set(set)?),
     }
 }
 
 fn describe(p: &HlrcL1Params) {
     doc("Write-combining L1 of one CU: lazy release consistency, lines of atomics registered.");
-    p.shape().tell_cache();
-    p.shape().tell_queues();
-    param("owned_aware", u32::from(p.owned_aware));
-    param("inject", p.inject.word());
+    p.tell();
     let core = Core::new(p);
     let rsp = in_channel::<Rsp>("rsp", &p.srsp);
-    take_responses(&core, &rsp);
+    let known = [RspOp::Fill, RspOp::RegData, RspOp::WbAck, RspOp::UnregAck];
+    take_responses(("hlrc_l1", "hLRC"), &rsp, (&core.filler, &core.misses.all.open), &known, || {
+        let m = &rsp.msg;
+        when(rsp.valid & m.op.is(RspOp::WbAck), || core.wbt.acknowledge(m.wbt, m.epoch));
+        when(rsp.valid & m.op.is(RspOp::UnregAck), || core.wbt.clear(m.wbt));
+    });
     let ready = core.arrays.initialise();
     let turns = Turns::new(&core.shape, || (), ready);
     let slot = stage::Slot::new(&core, &turns);
@@ -194,28 +171,7 @@ fn describe(p: &HlrcL1Params) {
     core.misses.finish();
     core.wbt.finish(core.capture.released.get());
     core.replies.finish();
-    core.arrays.finish(core.sfifo.count());
+    core.arrays.finish_ownable(core.sfifo.count());
     observe::observe(&core, &turns, &slot, &plan);
     table::machine().check(&[]);
-}
-
-/// Responses need no slot, but for a FILL or REG_DATA, of which one is at work.
-fn take_responses(core: &Core, rsp: &InChannel<Rsp>) {
-    unused_input(&rsp.msg.dst);
-    unused_input(&rsp.msg.wrote);
-    let m = &rsp.msg;
-    let line = rsp.valid & m.op.is_any(&[RspOp::Fill, RspOp::RegData]);
-    let busy = core.filler.valid.get();
-    when(rsp.valid & !(line & busy), || rsp.take());
-    when(line & !busy, || {
-        core.filler.take(m);
-        core.filler.note.set(m.op.is(RspOp::RegData));
-    });
-    when(rsp.valid & m.op.is(RspOp::WbAck), || core.wbt.acknowledge(m.wbt, m.epoch));
-    when(rsp.valid & m.op.is(RspOp::UnregAck), || core.wbt.clear(m.wbt));
-    let text = "a FILL or REG_DATA names an open MSHR";
-    let open = core.misses.all.open.get().bit_at(m.mshr);
-    assert_always("hlrc_l1_fill_open", !(line & !busy) | open, text);
-    let known = m.op.is_any(&[RspOp::Fill, RspOp::RegData, RspOp::WbAck, RspOp::UnregAck]);
-    assert_always("hlrc_l1_rsp", !rsp.valid | known, "a response is one that hLRC knows");
 }

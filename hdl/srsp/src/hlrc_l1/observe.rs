@@ -10,7 +10,8 @@ use weft_rtl::prelude::*;
 
 /// Declares all observers.
 pub(super) fn observe(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
-    core.sync.observe(core, turns.is(Turn::Sync));
+    let ends = core.sync.ends(core, turns.is(Turn::Sync));
+    core.sync.observe("hlrc_l1", ends, "cycles from begin to the last answer");
     core.drain.observe(&core.sfifo, ("srsp.race.hlrc_l1_", "hlrc_l1"), true);
     requests(turns, slot, plan);
     let gated = turns.is(Turn::Cu) & turns.head.valid.get() & !core.gate_open();
@@ -72,7 +73,7 @@ fn write_backs(core: &Core, turns: &Turns, plan: &Plan) {
     sent("hlrc_l1_wb_through", through, "plain stores to owned lines");
     let text = "write-backs of victims, of lines that miss and of lines to be registered";
     sent("hlrc_l1_wb_evict", !drains & !through, text);
-    let hands = turns.is(Turn::Hand) & core.wb.free;
+    let hands = turns.is(Turn::Hand) & core.l2.wb.free;
     let revoked = core.capture.revoked.get();
     count("hlrc_l1_revoke_ack", hands & revoked, "lines handed over: REVOKE_ACK{1}");
     count("hlrc_l1_unreg", hands & !revoked, "lines given back: UNREG");

@@ -1,9 +1,10 @@
-//! Parameters of the L1.
+//! Parameters of the L1: those of any that registers lines, with faults of its own.
 
-use crate::params::{Srsp, info, srsp_params, value};
-use crate::write_combining::shape::{Shape, cache_infos, queue_infos};
-use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use crate::registering::{Faults, RegisteringParams};
 use weft_rtl::Words;
+
+/// What fixes an L1 of hLRC (srsp.md sections 2 and 9).
+pub type HlrcL1Params = RegisteringParams<HlrcInject>;
 
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
@@ -24,22 +25,6 @@ pub enum HlrcInject {
     ReadPastWb,
 }
 
-/// The faults of an L1 that registers lines, one of which may be put in; by them its block is told from others.
-pub trait Faults: Copy + 'static {
-    /// The block, as listed.
-    const BLOCK: &'static str;
-    /// How names of its modules begin.
-    const HEAD: &'static str;
-    /// No fault.
-    const NONE: Self;
-    /// The words of all, for the list of parameters.
-    const LEGAL: &'static str;
-    /// All, with their words on the command line.
-    const ALL: &'static [(Self, &'static str)];
-    /// Its word.
-    fn word(self) -> &'static str;
-}
-
 impl Faults for HlrcInject {
     const BLOCK: &'static str = "hlrc-l1";
     const HEAD: &'static str = "hlrc_l1";
@@ -49,97 +34,4 @@ impl Faults for HlrcInject {
     fn word(self) -> &'static str {
         self.word()
     }
-}
-
-/// What fixes an L1 of hLRC (srsp.md sections 2 and 9).
-pub type HlrcL1Params = RegisteringParams<HlrcInject>;
-
-/// What fixes an L1 that registers lines, with faults `I`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RegisteringParams<I> {
-    /// Widths of messages; MSHRs and WBT entries.
-    pub srsp: Srsp,
-    /// Capacity in bytes: 16 KB.
-    pub size: u32,
-    /// Ways, a power of two, 2..32.
-    pub ways: u32,
-    /// Cycles from the slot of an operation to its answer, 2..64.
-    pub latency: u32,
-    /// Entries of the sFIFO, 2..256.
-    pub sfifo: u32,
-    /// Operations that wait for one line, 1..64.
-    pub targets: u32,
-    /// Operations of several steps (fences, begin and end of kernels) that wait behind the one at work, 1..64.
-    pub sq: u32,
-    /// Victims are lines that are not registered, while there are any: `OWNED_AWARE`.
-    pub owned_aware: bool,
-    /// Fault (simulation only).
-    pub inject: I,
-}
-
-impl<I: Faults> RegisteringParams<I> {
-    /// The published L1: 16 KB in 16 ways, 4 cycles.
-    pub fn published(srsp: Srsp) -> RegisteringParams<I> {
-        let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::published(srsp);
-        let (owned_aware, inject) = (true, I::NONE);
-        RegisteringParams { srsp, size, ways, latency, sfifo, targets, sq, owned_aware, inject }
-    }
-
-    /// Sizes and widths.
-    pub fn shape(&self) -> Shape {
-        let RegisteringParams { size, ways, latency, sfifo, targets, sq, .. } = *self;
-        Shape { srsp: self.srsp.clone(), size, ways, latency, sfifo, targets, sq }
-    }
-
-    /// Module name, unique per parameters.
-    pub fn module_name(&self) -> String {
-        format!(
-            "{}_{}_t{}_q{}_o{}_{}",
-            I::HEAD,
-            self.shape().tag(),
-            self.targets,
-            self.sq,
-            u8::from(self.owned_aware),
-            self.inject.word().replace('-', "_"),
-        )
-    }
-
-    /// Checks the values that are not [`Srsp`]'s.
-    ///
-    /// # Errors
-    /// The first key whose value is illegal, with its legal range.
-    pub fn validate(&self) -> Result<(), BlockError> {
-        self.shape().validate(I::BLOCK)
-    }
-
-    /// Reads the parameters of the command line.
-    ///
-    /// # Errors
-    /// A value that is no number, not known or illegal.
-    pub fn from_set(set: &ParamSet) -> Result<RegisteringParams<I>, BlockError> {
-        let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::from_set(set)?;
-        let owned_aware = set.within("owned_aware", 0, 1)? == 1;
-        let inject = value(I::ALL, set, "inject")?;
-        let params = RegisteringParams { srsp, size, ways, latency, sfifo, targets, sq, owned_aware, inject };
-        params.validate()?;
-        Ok(params)
-    }
-}
-
-/// The parameters of such a block, with their defaults.
-pub fn infos<I: Faults>() -> Vec<ParamInfo> {
-    let mut list = cache_infos();
-    list.push(info("sfifo", "16", "2..256", "entries of the sFIFO"));
-    list.extend(queue_infos());
-    list.extend([
-        info(
-            "owned_aware",
-            "1",
-            "0 or 1",
-            "1: victims are lines that are not registered, while there are any",
-        ),
-        info("inject", "none", I::LEGAL, "fault put in on purpose, for simulation"),
-    ]);
-    list.extend(srsp_params());
-    list
 }

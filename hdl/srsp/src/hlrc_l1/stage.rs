@@ -6,12 +6,13 @@ use super::fill;
 use super::misses::{Miss, Target};
 use super::params::HlrcInject;
 use super::plan::{Own, Plan};
-use super::table::{Answer, Asked, Case, Comes, Leaves, Operate, OwnState, Part, Program, Step};
+use super::table::{Answer, Asked, Case, Operate, OwnState, Part, Program, Step};
 use super::table::{answers, leaving, operations};
 use super::turn::{Turn, Turns};
-use crate::msg::{Req, ReqOp, WbOp};
+use crate::msg::{ReqOp, WbOp};
+use crate::registering::slot::comes;
 use crate::write_combining::head::{self, Why};
-use crate::write_combining::op::{Kind, perform, spread};
+use crate::write_combining::op::{Kind, perform};
 use crate::write_combining::slot::{Looked, Waits};
 use weft_rtl::prelude::*;
 
@@ -61,7 +62,8 @@ impl<'a> Slot<'a> {
         self.line_leaves(&plan);
         self.answer(&plan);
         let core = self.core;
-        when(plan.queues, || core.sync.push(self.program(), self.at.op.id));
+        let several = [Program::FenceAcq, Program::FenceRel, Program::Begin, Program::End];
+        when(plan.queues, || core.sync.push(self.at.program(several), self.at.op.id));
         core.sync.slot(core, self.turns.is(Turn::Sync), self.owned, plan.own.evicts);
         core.capture.run(core, &self.revoke);
         core.capture.hand(core, self.turns.is(Turn::Hand));
@@ -81,11 +83,12 @@ impl<'a> Slot<'a> {
         let drains = turns.is(Turn::Drain) & core.sfifo.some();
         let ways = core.sync.walk_ways(self.owned);
         let walks = turns.is(Turn::Sync) & core.sync.is(&[Step::GiveBack]) & ways.any();
-        let leave = self.decode_leave(drains, walks, opens & self.at.found.room);
+        let opened = opens & self.at.found.room;
+        let leave = self.at.leaving(&core.arrays, &leaving(), [drains, walks, opened]);
         let write_back = (leave.does(Part::WriteBack) & (opens | drains))
             | does(Operate::WriteBack)
             | does(Operate::Through);
-        let wb_free = !write_back | (core.wb.free & core.wbt.table.room());
+        let wb_free = !write_back | (core.l2.wb.free & core.wbt.table.room());
         let atomic = self.at.op.atomic();
         let old = self.at.op.old_word(core.arrays.data(self.at.way));
         let result = perform(&atomic, old, core.p.srsp.data_bits());
@@ -124,13 +127,6 @@ impl<'a> Slot<'a> {
         }
     }
 
-    fn program(&self) -> Enum<Program> {
-        let code = |program: Program| enum_lit(program);
-        let fence = mux(self.at.is(Kind::Acq), code(Program::FenceAcq), code(Program::FenceRel));
-        let kernel = mux(self.at.is(Kind::Begin), code(Program::Begin), code(Program::End));
-        mux(self.at.op.kind.is_any(&[Kind::Acq, Kind::Rel]), fence, kernel)
-    }
-
     /// One bit: the open MSHR of the line.
     fn open_entry(&self) -> Bits {
         self.core.misses.of_line(self.at.op.line)
@@ -148,14 +144,6 @@ impl<'a> Slot<'a> {
         let covered = mux(covered, case(Case::Yes), case(Case::No));
         let case = mux(state.is(OwnState::W), covered, joins);
         operations().decode_about(self.at.op.line, looks, (access, state, case))
-    }
-
-    fn decode_leave(&self, drains: Bool, walks: Bool, opens: Bool) -> Decoded<OwnState, Part> {
-        let event = mux(drains, enum_lit(Leaves::Pop), enum_lit(Leaves::Evict));
-        let state = mux(opens, self.at.found.victim_state, self.at.found.state);
-        let state = mux(walks, enum_lit(OwnState::O), state);
-        let line = self.core.arrays.line_in(&self.at.found, self.at.way);
-        leaving().decode_about_but(line, &["evict.I"], opens | drains | walks, (event, state))
     }
 
     fn waits(&self, row: &Decoded<OwnState, Operate>, looks: Bool, push: Bool) -> Waits {
@@ -178,7 +166,7 @@ impl<'a> Slot<'a> {
 
     fn can_open(&self, row: &Decoded<OwnState, Operate>, waits: &Waits, buffer: Bool) -> Bool {
         let asks = row.does(Operate::Reserve) | row.does(Operate::Register) | row.does(Operate::Ask);
-        let sends = !asks | self.core.req.free;
+        let sends = !asks | self.core.l2.req.free;
         sends & !waits.mshr & !waits.room & !waits.acked & !buffer
     }
 
@@ -189,7 +177,7 @@ impl<'a> Slot<'a> {
         let here = filler.installs(self.turns.is(Turn::Fill));
         let entry = filler.entry.get();
         let miss = misses.miss(entry);
-        let comes = mux(filler.note.get(), enum_lit(Comes::RegData), enum_lit(Comes::Fill));
+        let comes = comes(filler.note.get());
         let marked = misses.all.noinst(entry);
         let inputs = (found.state, comes, miss.asked, marked);
         let row = answers().decode_about(miss.line, here, inputs);
@@ -226,7 +214,7 @@ impl<'a> Slot<'a> {
         when(answers | performs, || fill::served(filler, &core.misses));
         when(answers, || core.replies.send(&self.at.reply(filler.data.get(), filler)));
         when(performs, || {
-            when(plan.wrote, || self.write_owned(plan));
+            when(plan.wrote, || self.at.write_owned(&core.arrays, plan.word));
             let mut done = core.misses.all.target();
             done.word.opnd = self.at.op.old_word(core.arrays.data(self.at.way));
             core.misses.performed(filler.entry.get(), filler.target(), &done);
@@ -236,14 +224,6 @@ impl<'a> Slot<'a> {
         assert_always("hlrc_l1_grant_performs", !performs | owned, text);
         let text = "loads alone wait for a FILL";
         assert_always("hlrc_l1_fill_loads", !(self.at.target & !grants) | self.at.is(Kind::Load), text);
-    }
-
-    /// An atomic has written into its owned line.
-    fn write_owned(&self, plan: &Plan) {
-        let (arrays, found) = (&self.core.arrays, &self.at.found);
-        let here = spread(self.at.op.mask);
-        arrays.put_data(found, self.at.way, (arrays.data(self.at.way) & !here) | (plan.word & here));
-        arrays.put_mask(found, self.at.way, arrays.mask(self.at.way) | self.at.op.mask);
     }
 
     /// An operation on its line.
@@ -260,11 +240,10 @@ impl<'a> Slot<'a> {
         when(does(Operate::Ask), || self.ask(ReqOp::Rdu, Asked::Rdu, None));
         when(does(Operate::Join), || core.misses.all.join(self.open_entry().lowest_set(), &self.as_target()));
         when(does(Operate::Merge) | does(Operate::Take), || self.write(plan));
-        when(does(Operate::Perform) & plan.wrote, || self.write_owned(plan));
+        when(does(Operate::Perform) & plan.wrote, || self.at.write_owned(arrays, plan.word));
         when(does(Operate::Through), || {
             // The bytes here follow, or an atomic would not see what its own wavefront has stored.
-            let here = spread(op.mask);
-            arrays.put_data(found, self.at.way, (arrays.data(self.at.way) & !here) | (op.data & here));
+            arrays.put_bytes(found, self.at.way, op.mask, op.data);
         });
         when(does(Operate::Drop), || arrays.set_state(found, found.way, enum_lit(OwnState::I)));
         when(plan.pushes, || core.sfifo.push(op.line));
@@ -282,8 +261,7 @@ impl<'a> Slot<'a> {
         let entry = core.misses.all.free_entry();
         let miss = Miss { line, way: self.at.way, asked: enum_lit(asked) };
         core.misses.take(entry, &miss, &self.as_target());
-        let (atomic, sys) = (core.at_line(line), bool_lit(false));
-        core.req.send(&Req { op: enum_lit(op), src: core.own, mshr: entry, sys, atomic });
+        core.l2.ask(op, line, entry);
     }
 
     /// A plain store.
@@ -307,7 +285,10 @@ impl<'a> Slot<'a> {
         when(plan.pops & leave.does(Part::Clean), || {
             arrays.set_state(found, found.way, enum_lit(OwnState::V));
         });
-        self.check_left(plan);
+        let takes = plan.row.does(Operate::Reserve) | plan.row.does(Operate::Take);
+        let opens = takes | (plan.row.does(Operate::Register) & found.state.is(OwnState::I));
+        let walks = plan.own.evicts & self.turns.is(Turn::Sync);
+        self.at.check_left(arrays, plan, [opens, walks]);
         when(plan.pops, || core.sfifo.pop());
         let line = arrays.line_in(found, self.at.way);
         let (mask, data) = (arrays.mask(self.at.way), arrays.data(self.at.way));
@@ -315,25 +296,11 @@ impl<'a> Slot<'a> {
             let through = plan.row.does(Operate::Through) & plan.looks;
             let bytes = (mux(through, self.at.op.mask, mask), mux(through, self.at.op.data, data));
             let wbt = core.wbt.enter(line);
-            core.send_wb(WbOp::Wb, line, bool_lit(false), wbt, bytes);
+            core.l2.send(WbOp::Wb, line, (bool_lit(false), bool_lit(false)), wbt, bytes);
         });
         when(plan.own.evicts | plan.own.revokes, || {
             core.capture.take(core, line, (mask, data), plan.own.revokes)
         });
-    }
-
-    /// The line that leaves is left as its row says. A free frame, which is taken, has none.
-    fn check_left(&self, plan: &Plan) {
-        let found = &self.at.found;
-        let takes = plan.row.does(Operate::Reserve) | plan.row.does(Operate::Take);
-        let opens = takes | (plan.row.does(Operate::Register) & found.state.is(OwnState::I));
-        let frame = plan.goes & opens;
-        let line = frame & !found.victim_state.is(OwnState::I);
-        let walks = plan.own.evicts & self.turns.is(Turn::Sync);
-        let before = mux(frame, found.victim_state, found.state);
-        let before = mux(walks, enum_lit(OwnState::O), before);
-        let after = self.core.arrays.left_in(found, self.at.way, before);
-        plan.leave.leads_to_when(plan.pops | walks | line, after);
     }
 
     fn answer(&self, plan: &Plan) {
@@ -361,13 +328,10 @@ impl<'a> Slot<'a> {
     }
 
     fn check(&self, plan: &Plan) {
-        self.at.check("hlrc_l1", true);
+        self.at.check_open("hlrc_l1", &self.core.misses);
         plan.check("hlrc_l1");
         let one = !(plan.own.evicts & plan.own.revokes)
             & (!(plan.own.evicts | plan.own.revokes) | !self.core.capture.busy.get());
         assert_always("hlrc_l1_capture_once", one, "the capture buffer takes one line at a time");
-        let entry = self.open_entry();
-        let alone = entry.popcount().zext(8).le(1);
-        assert_always("hlrc_l1_one_open", !self.at.request | alone, "a line has one open MSHR at most");
     }
 }

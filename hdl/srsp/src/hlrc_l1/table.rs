@@ -12,8 +12,13 @@
 //!
 //! A slot carries one row out as a whole, or waits and changes nothing.
 
+use crate::registering::lines::OwnableStates;
+pub use crate::registering::rows::{Case, Comes, Leaves};
+use crate::registering::rows::{atomics, frames, joins};
+use crate::registering::sync_unit::CommonSteps;
 pub use crate::write_combining::op::Access;
 use crate::write_combining::rows::{hits, leaves, partial, stores};
+use crate::write_combining::steps;
 use weft_rtl::prelude::*;
 
 /// State of a line. Bit 0: every byte is valid; bit 1: some are dirty, or the line is owned; bit 2: a flash invalidation leaves it.
@@ -34,18 +39,6 @@ pub enum OwnState {
     PR,
     /// Owned.
     O,
-}
-
-/// What makes a line leave, or its bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 1)]
-pub enum Leaves {
-    /// The head of the sFIFO is popped.
-    #[hw(label = "pop")]
-    Pop,
-    /// The frame is taken for another line, or a kernel's end gives all owned lines back.
-    #[hw(label = "evict")]
-    Evict,
 }
 
 /// Where the line of a REVOKE is, if it is not in its frame.
@@ -78,18 +71,6 @@ pub enum Asked {
     Rdu,
 }
 
-/// What comes for an MSHR.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 1)]
-pub enum Comes {
-    /// FILL.
-    #[hw(label = "FILL")]
-    Fill,
-    /// REG_DATA.
-    #[hw(label = "REG_DATA")]
-    RegData,
-}
-
 /// A step of an operation of several steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 3)]
@@ -110,6 +91,13 @@ pub enum Step {
     Settle,
     /// The atomics of a gain are answered; the operation ends.
     Answer,
+}
+
+impl CommonSteps for Step {
+    const CLOSE: Step = Step::Close;
+    const OPEN: Step = Step::Open;
+    const GIVE_BACK: Step = Step::GiveBack;
+    const SETTLE: Step = Step::Settle;
 }
 
 /// An operation of several steps.
@@ -148,27 +136,7 @@ impl Program {
 
 /// The programs as Markdown.
 pub fn programs() -> String {
-    let mut out = String::from("| operation | steps |\n|---|---|\n");
-    for program in Program::VARIANTS {
-        let words: Vec<String> = program.steps().iter().map(|s| format!("{s:?}")).collect();
-        out += &format!("| `{}` | {} |\n", program.label(), words.join(", "));
-    }
-    out
-}
-
-/// What an operation finds beside the state of its line: an open MSHR of the line, or in W the bytes asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 2)]
-pub enum Case {
-    /// No MSHR of the line is open; in W: the bytes are not all there.
-    #[hw(label = "no")]
-    No,
-    /// The open MSHR of the line takes another operation; in W: the bytes are there.
-    #[hw(label = "yes")]
-    Yes,
-    /// The open MSHR of the line takes no other operation: it is marked, or full.
-    #[hw(label = "shut")]
-    Shut,
+    steps::programs(Program::steps)
 }
 
 /// What an operation does to its line.
@@ -217,8 +185,7 @@ transitions! {
         "Ld.I"         (Ld, I, No)     -> P  [Reserve]         "Take a frame, send RD.";
         "Ld.I.join"    (Ld, I, Yes)          [Join]            "Wait for the RDU sent when the line was owned.";
         "Ld.I.wait"    (Ld, I, Shut)         [Wait]            "That RDU is marked or full: wait outside.";
-        "Ld.P.join"    (Ld, P, Yes)          [Join]            "Wait in the MSHR.";
-        "Ld.P.wait"    (Ld, P, Shut)         [Wait]            "The MSHR is marked or full: wait outside.";
+        include joins;
         include hits;
         include partial;
         "Ld.PR"        (Ld, PR, _)           [Wait]            "Wait for the registration.";
@@ -233,8 +200,7 @@ transitions! {
         "St.O.wait"    (St, O, Yes | Shut)   [Wait]            "Wait for the RDU under way.";
         "At.I"         (Atomic, I, No) -> PR [Register]        "Take a frame, send REG.";
         "At.I.wait"    (Atomic, I, Yes | Shut) [Wait]          "Wait for the RDU under way.";
-        "At.P"         (Atomic, P, _)        [Wait]            "Wait for the fill.";
-        "At.V"         (Atomic, V, _)  -> PR [Register]        "The frame stays, send REG.";
+        include atomics;
         "At.D"         (Atomic, D, _)  -> I  [WriteBack, Drop] "Write back; the atomic then registers.";
         "At.W"         (Atomic, W, _)  -> I  [WriteBack, Drop] "Write back; the atomic then registers.";
         "At.PR.join"   (Atomic, PR, Yes)     [Join]            "Wait in the MSHR.";
@@ -335,8 +301,7 @@ transitions! {
         "FILL.noinst" (_, Fill, Rd, Yes)    -> I [Skip]    "Invalidated meanwhile: I; loads are answered.";
         "FILL.RDU"    (_, Fill, Rdu, _)                    "Loads are answered; nothing is installed.";
         "REG_DATA"    (_, RegData, Reg, No) -> O [Own]     "O; the atomics perform, then I, then the answers.";
-        never (I | V | W | D | PR | O, Fill, Rd, _)        "the frame of a line under way stays reserved";
-        never (I | V | W | D | P | O, RegData, Reg, _)     "the frame of a line to be registered stays reserved";
+        include frames;
         never (V | W | D | P | PR, Fill, Rdu, _)           "only loads go on while an RDU of their line is open";
         never (_, Fill, Reg, _)                            "REG_DATA answers a REG";
         never (_, RegData, Rd | Rdu, _)                    "FILL answers an RD or RDU";
@@ -358,13 +323,15 @@ pub fn machine() -> Machine<OwnState> {
         .also(&[V], I)
 }
 
-/// Rows of a flash invalidation, by state: one cycle for all lines, so they are observed, not decoded. None is D or W then.
-pub const FLASH: [(&str, OwnState, &str); 4] = [
-    ("srsp.hlrc_l1.flash.V", OwnState::V, "Dropped."),
-    ("srsp.hlrc_l1.flash.P", OwnState::P, "What comes answers its loads and is not installed."),
-    ("srsp.hlrc_l1.flash.PR", OwnState::PR, "Stays: its atomics bring their own invalidation."),
-    ("srsp.hlrc_l1.flash.O", OwnState::O, "Stays."),
-];
+impl OwnableStates for OwnState {
+    const BLOCK: &'static str = "hlrc_l1";
+    const FLASH: [(&'static str, &'static str); 4] = [
+        ("srsp.hlrc_l1.flash.V", "Dropped."),
+        ("srsp.hlrc_l1.flash.P", "What comes answers its loads and is not installed."),
+        ("srsp.hlrc_l1.flash.PR", "Stays: its atomics bring their own invalidation."),
+        ("srsp.hlrc_l1.flash.O", "Stays."),
+    ];
+}
 
 #[cfg(test)]
 mod tests {

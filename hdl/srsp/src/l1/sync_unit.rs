@@ -16,7 +16,7 @@ use super::micro::{Micro, Program, rom, steps};
 use super::params::{Inject, L1Params};
 use crate::msg::{Atomic, Cast, Pack, Probe, ProbeOp, Req, ReqOp, Rsp, RspOp, SyncOp, Wb, WbOp, Written};
 use crate::write_combining::op::{Kind, Op, place};
-use crate::write_combining::steps::{Rom, Steps};
+use crate::write_combining::steps::{self as several, Steps};
 use weft_blocks::common::fifo::Fifo;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
@@ -37,9 +37,15 @@ pub(super) struct Job {
     pub id: Bits,
 }
 
+impl several::Job for Job {
+    type Program = Program;
+    fn program(&self) -> Enum<Program> {
+        self.program
+    }
+}
+
 /// The unit.
 pub(super) struct SyncUnit {
-    rom: Rom<Program, Micro>,
     pub steps: Steps<Job, Micro>,
     got: Reg<Bool>,
     holds: Reg<Bool>,
@@ -64,7 +70,6 @@ impl SyncUnit {
         let queue = Fifo::new("sq", p.sq + 1, p);
         let issued = reg::<Bool>("sync_issued", ());
         SyncUnit {
-            rom,
             got: reg::<Bool>("sync_got", ()),
             holds: reg::<Bool>("sync_holds", ()),
             wrote: reg::<Bool>("sync_wrote", ()),
@@ -78,7 +83,7 @@ impl SyncUnit {
                 .predicts()
                 .then(|| (reg::<Bool>("sf_predicted", ()), reg::<Bits>("sf_to", p.srsp.cu_bits()))),
             cast: out_channel::<Cast>("probe_out", &p.srsp),
-            steps: Steps { queue, runs, pc, issued, step, advance: wire_or("sync_advances", (), false) },
+            steps: Steps { rom, queue, runs, pc, issued, step, advance: wire_or("sync_advances", (), false) },
         }
     }
 
@@ -279,9 +284,7 @@ impl SyncUnit {
 
     /// Declares the steps beside slots.
     pub fn run(&self, core: &Core) {
-        when(self.steps.begins(), || {
-            self.steps.runs.set(true);
-            self.steps.pc.set(self.rom.start(self.steps.queue.head.program));
+        self.steps.start(|| {
             self.wrote.set(true);
             self.from_l2.set(true);
             self.begin();
@@ -434,11 +437,9 @@ impl SyncUnit {
     /// Counters of the unit.
     pub fn observe(&self, core: &Core, here: Bool) {
         let ends = here & self.is(&[Micro::Reply]) & core.replies.room();
-        for program in Program::VARIANTS.iter().copied().filter(|q| !steps(core.p.system, *q).is_empty()) {
-            let mine = self.steps.queue.head.program.is(program);
-            let names = ("srsp.op", "srsp_l1");
-            self.steps.observe(names, &program.name(), [mine, ends], "cycles from begin to answer");
-        }
+        let known = Program::VARIANTS.iter().copied().filter(|q| !steps(core.p.system, *q).is_empty());
+        let names = known.map(|program| (program, program.name()));
+        self.steps.observe(("srsp.op", "srsp_l1"), names, ends, "cycles from begin to answer");
         self.causes(core, here);
         count("srsp_l1_a2", here & self.is(&[Micro::Atm]) & core.req.free, "atomics sent to the L2");
         self.steps.count_waits("srsp_l1");

@@ -108,4 +108,13 @@ impl<T: HwEnum, N> Turns<T, N> {
     pub fn is(&self, turn: T) -> Bool {
         self.turn.get().is(turn)
     }
+
+    /// Chooses the next slot, once the arrays are ready: of these turns the last one that is wanted.
+    pub fn choose_among(&self, wants: &[(T, Bool)]) -> Enum<T> {
+        let none = enum_lit(T::VARIANTS[0]);
+        let next = wants.iter().fold(none, |rest, (turn, wants)| mux(*wants, enum_lit(*turn), rest));
+        let next = mux(self.head.ready, next, none).named("turn_next");
+        self.turn.set(next);
+        next
+    }
 }

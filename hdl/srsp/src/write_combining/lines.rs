@@ -202,6 +202,12 @@ impl<S: LineStates> Lines<S> {
         self.rows.put_data(found.set, way, data);
     }
 
+    /// Writes bytes into a way of the row, in the places of a mask.
+    pub fn put_bytes(&self, found: &Found<S>, way: Bits, mask: Bits, bytes: Bits) {
+        let here = spread(mask);
+        self.put_data(found, way, (self.data(way) & !here) | (bytes & here));
+    }
+
     /// Writes bytes of a store or an atomic into a way of the row, whose line is dirty afterwards; `given` makes the bytes, in the places of a mask.
     pub fn merge(&self, found: &Found<S>, way: Bits, mask: Bits, given: impl FnOnce() -> Bits) {
         let absent = found.state.is(S::I);

@@ -42,8 +42,17 @@ impl<P: HwEnum, S: HwEnum> Rom<P, S> {
     }
 }
 
+/// An operation in the queue.
+pub(crate) trait Job: Data {
+    /// The programs that there are.
+    type Program: HwEnum;
+    /// That of the operation.
+    fn program(&self) -> Enum<Self::Program>;
+}
+
 /// The operation at work, a job `J`, and its step, an `S`, which is that at `pc` in the list of all programs.
-pub(crate) struct Steps<J: Data, S> {
+pub(crate) struct Steps<J: Job, S> {
+    pub rom: Rom<J::Program, S>,
     pub queue: Fifo<J>,
     /// The head of the queue is at work.
     pub runs: Reg<Bool>,
@@ -55,7 +64,7 @@ pub(crate) struct Steps<J: Data, S> {
     pub advance: Wire<Bool>,
 }
 
-impl<J: Data, S: HwEnum> Steps<J, S> {
+impl<J: Job, S: HwEnum> Steps<J, S> {
     /// The step at work is one of these.
     pub fn is(&self, steps: &[S]) -> Bool {
         self.runs.get() & self.step.is_any(steps)
@@ -64,6 +73,20 @@ impl<J: Data, S: HwEnum> Steps<J, S> {
     /// An operation begins in this cycle.
     pub fn begins(&self) -> Bool {
         !self.runs.get() & self.queue.valid
+    }
+
+    /// Begins the operation at the head when none is at work; `begin`: what a step begins with.
+    pub fn start(&self, begin: impl FnOnce()) {
+        when(self.begins(), || {
+            self.runs.set(true);
+            self.pc.set(self.rom.start(self.queue.head.program()));
+            begin();
+        });
+    }
+
+    /// The operation at work is of this program.
+    pub fn of(&self, program: J::Program) -> Bool {
+        self.runs.get() & self.queue.head.program().is(program)
     }
 
     /// The next step follows.
@@ -98,19 +121,41 @@ impl<J: Data, S: HwEnum> Steps<J, S> {
         });
     }
 
+    /// Observes `programs` of the block, by their names: the operation at work `ends`; `cycles`: what its cycles are counted from and to.
+    pub fn observe(
+        &self,
+        (covers, block): (&str, &str),
+        programs: impl IntoIterator<Item = (J::Program, String)>,
+        ends: Bool,
+        cycles: &str,
+    ) {
+        for (program, name) in programs {
+            let mine = self.queue.head.program().is(program);
+            let text = format!("{name} is carried out to its end");
+            cover(&format!("{covers}.{name}"), ends & mine, &text);
+            let name = name.to_lowercase();
+            count(&format!("{block}_op_{name}"), self.begins() & mine, "operations begun");
+            count(&format!("{block}_op_{name}_cycles"), self.runs.get() & mine, cycles);
+        }
+    }
+
     /// Counts cycles in which an operation waits for another one, for the block.
     pub fn count_waits(&self, block: &str) {
         let waits = self.runs.get() & self.queue.count.zext(16).gt(1);
         let text = "cycles in which an operation waits for another one";
         count(&format!("{block}_sq_waits"), waits, text);
     }
+}
 
-    /// Observes a program of the block, which is that of the head if `mine`; `cycles`: what its cycles are counted from and to.
-    pub fn observe(&self, (covers, block): (&str, &str), name: &str, [mine, ends]: [Bool; 2], cycles: &str) {
-        let text = format!("{name} is carried out to its end");
-        cover(&format!("{covers}.{name}"), ends & mine, &text);
-        let name = name.to_lowercase();
-        count(&format!("{block}_op_{name}"), self.begins() & mine, "operations begun");
-        count(&format!("{block}_op_{name}_cycles"), self.runs.get() & mine, cycles);
+/// Programs as Markdown, by their names.
+pub(crate) fn programs<P: HwEnum, S: std::fmt::Debug>(steps: impl Fn(P) -> &'static [S]) -> String
+where
+    S: 'static,
+{
+    let mut out = String::from("| operation | steps |\n|---|---|\n");
+    for program in P::VARIANTS {
+        let words: Vec<String> = steps(*program).iter().map(|s| format!("{s:?}")).collect();
+        out += &format!("| `{}` | {} |\n", program.label(), words.join(", "));
     }
+    out
 }

@@ -3,9 +3,10 @@
 use super::{Plan, Slot};
 use crate::denovo_b_l1::misses::Miss;
 use crate::denovo_b_l1::params::DenovoInject;
-use crate::denovo_b_l1::table::{Asked, Comes, Install, LineState, Operate, Part, answers};
+use crate::denovo_b_l1::table::{Asked, Install, LineState, Operate, Part, answers};
 use crate::denovo_b_l1::turn::Turn;
 use crate::msg::ReqOp;
+use crate::registering::slot::comes;
 use crate::write_combining::op::{Kind, spread};
 use weft_rtl::prelude::*;
 
@@ -17,7 +18,7 @@ impl Slot<'_> {
         let here = filler.installs(self.turns.is(Turn::Fill));
         let entry = filler.entry.get();
         let miss = misses.miss(entry);
-        let comes = mux(filler.note.get(), enum_lit(Comes::RegData), enum_lit(Comes::Fill));
+        let comes = comes(filler.note.get());
         let inputs = (found.state, comes, miss.asked, misses.all.noinst(entry));
         let row = answers().decode_about(miss.line, here, inputs);
         let does = |action| here & row.does(action);
@@ -85,7 +86,7 @@ impl Slot<'_> {
             let data = mux(grants, arrays.data(self.at.way), filler.data.get());
             core.replies.send(&self.at.reply(data, filler));
         });
-        when(performs & (answers | acquires) & plan.wrote, || self.keep(plan.word));
+        when(performs & (answers | acquires) & plan.wrote, || self.at.write_owned(arrays, plan.word));
         when(acquires, || {
             let mut target = core.misses.all.target();
             target.waiter.word.opnd = self.at.op.old_word(arrays.data(self.at.way));
@@ -97,14 +98,6 @@ impl Slot<'_> {
         let text = "loads alone wait for a FILL";
         let loads = !(self.at.target & !grants) | self.at.is(Kind::Load);
         assert_always("denovo_b_l1_fill_loads", loads, text);
-    }
-
-    /// Bytes are written into a line that is registered, or is going to be.
-    fn keep(&self, bytes: Bits) {
-        let (arrays, found, op) = (&self.core.arrays, &self.at.found, &self.at.op);
-        let here = spread(op.mask);
-        arrays.put_data(found, self.at.way, (arrays.data(self.at.way) & !here) | (bytes & here));
-        arrays.put_mask(found, self.at.way, arrays.mask(self.at.way) | op.mask);
     }
 
     /// An operation on its line.
@@ -127,8 +120,8 @@ impl Slot<'_> {
         when(does(Operate::Join), || core.misses.all.join(self.open_entry().lowest_set(), &self.as_target()));
         when(does(Operate::Merge) | does(Operate::Take), || arrays.merge(found, way, op.mask, || op.data));
         when(does(Operate::Take), || arrays.put_tag(found, way, op.line));
-        when(does(Operate::Keep), || self.keep(op.data));
-        when(does(Operate::Perform) & plan.wrote, || self.keep(plan.word));
+        when(does(Operate::Keep), || self.at.write_owned(arrays, op.data));
+        when(does(Operate::Perform) & plan.wrote, || self.at.write_owned(arrays, plan.word));
         when(does(Operate::Queue), || core.sync.push(self.program(), op));
         let waits = (does(Operate::Register) | does(Operate::Join)) & self.acquires();
         when(waits, || core.sync.hold());
@@ -144,7 +137,7 @@ impl Slot<'_> {
         core.arrays.set_state(&self.at.found, self.at.way, enum_lit(LineState::P));
         let entry = core.misses.all.free_entry();
         core.misses.take(entry, &self.miss(line, Asked::Rd, bool_lit(false)), &self.as_target());
-        core.ask(ReqOp::Rd, line, entry);
+        core.l2.ask(ReqOp::Rd, line, entry);
     }
 
     fn miss(&self, line: Bits, asked: Asked, counts: Bool) -> Miss {
@@ -172,7 +165,7 @@ impl Slot<'_> {
         when(counts, || {
             core.fence.sent();
         });
-        core.ask(ReqOp::Reg, line, entry);
+        core.l2.ask(ReqOp::Reg, line, entry);
         (entry, miss)
     }
 
@@ -189,25 +182,13 @@ impl Slot<'_> {
         when(plan.own.evicts & self.walks, || {
             arrays.set_state(found, self.at.way, enum_lit(LineState::I));
         });
-        self.check_left(plan);
+        let takes = plan.row.does(Operate::Reserve) | plan.row.does(Operate::Take);
+        let opens = takes | (plan.row.does(Operate::Register) & found.state.is(LineState::I));
+        self.at.check_left(arrays, plan, [opens, plan.own.evicts & self.walks]);
         when(plan.own.evicts, || {
             let line = arrays.line_in(found, self.at.way);
             core.give_back(line, (arrays.mask(self.at.way), arrays.data(self.at.way)));
         });
-    }
-
-    /// The line that leaves is left as its row says. A free frame, which is taken, has none.
-    fn check_left(&self, plan: &Plan) {
-        let found = &self.at.found;
-        let takes = plan.row.does(Operate::Reserve) | plan.row.does(Operate::Take);
-        let opens = takes | (plan.row.does(Operate::Register) & found.state.is(LineState::I));
-        let frame = plan.goes & opens;
-        let line = frame & !found.victim_state.is(LineState::I);
-        let walks = plan.own.evicts & self.walks;
-        let before = mux(frame, found.victim_state, found.state);
-        let before = mux(walks, enum_lit(LineState::O), before);
-        let after = self.core.arrays.left_in(found, self.at.way, before);
-        plan.leave.leads_to_when(plan.pops | walks | line, after);
     }
 
     /// The answer of the slot's operation, unless it comes later.

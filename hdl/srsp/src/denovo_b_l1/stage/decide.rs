@@ -1,7 +1,7 @@
 //! What a slot does, and what it waits for.
 
 use super::{Own, Plan, Slot};
-use crate::denovo_b_l1::table::{Case, Leaves, LineState, Operate, Part, Program, leaving, operations};
+use crate::denovo_b_l1::table::{Case, LineState, Operate, Part, Program, leaving, operations};
 use crate::denovo_b_l1::turn::Turn;
 use crate::write_combining::head::Why;
 use crate::write_combining::op::{Kind, perform};
@@ -21,7 +21,8 @@ impl Slot<'_> {
         let opens = does(Operate::Reserve) | does(Operate::Take) | (does(Operate::Register) & absent);
         let drains = turns.is(Turn::Drain) & core.sfifo.some();
         let walks = self.walks & core.sync.walk_ways(self.ways.owned).any();
-        let leave = self.decode_leave(drains, walks, opens & self.at.found.room);
+        let opened = opens & self.at.found.room;
+        let leave = self.at.leaving(&core.arrays, &leaving(), [drains, walks, opened]);
         let registers = drains & leave.does(Part::Register);
         let behind = registers & core.unregs.has(core.sfifo.oldest());
         let gives = opens & leave.does(Part::GiveBack);
@@ -32,7 +33,7 @@ impl Slot<'_> {
         let performs = does(Operate::Perform) & !self.acquires();
         let stores = looks & self.at.is(Kind::Store) & op.want_ack;
         let answers = !(does(Operate::Hit) | performs | stores) | core.replies.room();
-        let sends = !(does(Operate::Reserve) | does(Operate::Register)) | core.req.free;
+        let sends = !(does(Operate::Reserve) | does(Operate::Register)) | core.l2.req.free;
         let free = sends & answers & !no_channel & !waits_for(&waits);
         let goes = (looks & free & !row.does(Operate::Wait)).named("slot_goes");
         let queues = steps & core.sync.room();
@@ -63,11 +64,9 @@ impl Slot<'_> {
 
     /// The program of a request with steps.
     pub(super) fn program(&self) -> Enum<Program> {
-        let code = |program: Program| enum_lit(program);
-        let fence = mux(self.at.is(Kind::Acq), code(Program::FenceAcq), code(Program::FenceRel));
-        let kernel = mux(self.at.is(Kind::Begin), code(Program::Begin), code(Program::End));
-        let other = mux(self.at.op.kind.is_any(&[Kind::Acq, Kind::Rel]), fence, kernel);
-        let access = mux(self.at.op.releases(), code(Program::Release), code(Program::Acquire));
+        let several = [Program::FenceAcq, Program::FenceRel, Program::Begin, Program::End];
+        let other = self.at.program(several);
+        let access = mux(self.at.op.releases(), enum_lit(Program::Release), enum_lit(Program::Acquire));
         mux(self.at.is(Kind::Sync), access, other)
     }
 
@@ -83,14 +82,6 @@ impl Slot<'_> {
         let later = yes(self.at.request & self.acquires());
         let case = mux(state.is(LineState::W), covered, mux(state.is(LineState::O), later, joins));
         operations().decode_about(self.at.op.line, looks, (self.at.op.access(), state, case))
-    }
-
-    fn decode_leave(&self, drains: Bool, walks: Bool, opens: Bool) -> Decoded<LineState, Part> {
-        let event = mux(drains, enum_lit(Leaves::Pop), enum_lit(Leaves::Evict));
-        let state = mux(opens, self.at.found.victim_state, self.at.found.state);
-        let state = mux(walks, enum_lit(LineState::O), state);
-        let line = self.core.arrays.line_in(&self.at.found, self.at.way);
-        leaving().decode_about_but(line, &["evict.I"], opens | drains | walks, (event, state))
     }
 
     fn waits(&self, row: &Decoded<LineState, Operate>, (looks, steps, opens): (Bool, Bool, Bool)) -> Waits {

@@ -5,11 +5,11 @@ use super::{Gpu, SrspFabricParams, SrspKeys};
 use crate::config::Common;
 use crate::dram::DramTiming;
 use weft_srsp::fabric::{Network, RegisteringFabricParams, System};
-use weft_srsp::hlrc_l1::RegisteringParams;
 use weft_srsp::hlrc_l2::{HlrcL2Fault, HlrcL2Params};
 use weft_srsp::l1::{Inject, L1Params};
 use weft_srsp::l2::L2Params;
 use weft_srsp::params::{Impl, Srsp};
+use weft_srsp::registering::RegisteringParams;
 
 impl SrspKeys {
     /// The hardware: everything between compute units and DRAM.

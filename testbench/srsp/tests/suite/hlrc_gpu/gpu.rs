@@ -6,9 +6,9 @@ use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::msg::{CuReq, CuRsp};
 use weft_rtl::prelude::*;
 use weft_srsp::fabric::{System, ToL1};
-use weft_srsp::hlrc_l1::RegisteringParams;
 use weft_srsp::hlrc_l2::{HlrcL2Params, hlrc_l2};
 use weft_srsp::msg::{MemReq, MemRsp, Req, Rsp, Wb};
+use weft_srsp::registering::RegisteringParams;
 
 /// Builds it; ports `cuC_req`, `cuC_rsp`, `memB_req`, `memB_rsp`.
 pub fn gpu<I: System>(l1: &RegisteringParams<I>, l2: &HlrcL2Params) -> Arc<Module> {

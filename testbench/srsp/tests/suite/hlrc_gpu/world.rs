@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp};
 use weft_rtl::bv::Bv;
 use weft_srsp::fabric::System;
-use weft_srsp::hlrc_l1::RegisteringParams;
 use weft_srsp::hlrc_l2::HlrcL2Params;
 use weft_srsp::msg::{MemReq, MemRsp};
 use weft_srsp::params::Srsp;
+use weft_srsp::registering::RegisteringParams;
 use weft_srsp_bench::bench::{Bench, Msg};
 use weft_srsp_bench::memory::Memory;
 
