@@ -38,6 +38,8 @@ mod write_combining;
 
 use weft_blocks::registry::BlockInfo;
 
+pub use write_combining::Shape;
+
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
     vec![

@@ -4,28 +4,32 @@ use crate::params::{Srsp, check, info, srsp_from, within};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
 
-/// Sizes of a bank. Numbers are those of the parameters of the same name of [`L2Params`](crate::l2::L2Params).
+/// Sizes of a bank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bank {
     /// Message widths, numbers of CUs and banks.
     pub srsp: Srsp,
     /// Bytes of all banks together.
     pub size: u32,
-    /// Ways.
+    /// Ways: 2, 4, 8 or 16.
     pub ways: u32,
-    /// sFIFO entries of all banks together.
+    /// sFIFO entries of all banks together, 2..256; at least 2 per bank.
     pub sfifo: u32,
-    /// Cycles from a message to its answer, for a hit.
+    /// Cycles from the one in which a message is taken to the one in which its answer is offered, for a hit, 5..1000.
     pub latency: u32,
-    /// Lines under way from memory.
+    /// Lines under way from memory, per bank, 1..128.
     pub mshrs: u32,
-    /// Messages that wait for such a line.
+    /// Messages that wait for such a line, 1..64.
     pub targets: u32,
-    /// Writes to memory that are not acknowledged, and as many of what else a system has under way there.
+    /// Writes to memory that are not acknowledged, 1..64, and as many of what else a system has under way there.
     pub writes: u32,
 }
 
 impl Bank {
+    /// The published sizes of a bank of an L2 of `size` bytes: 16 ways, 24 sFIFO entries in all, 24 cycles.
+    pub(crate) fn published(srsp: Srsp, size: u32) -> Bank {
+        Bank { srsp, size, ways: 16, sfifo: 24, latency: 24, mshrs: 32, targets: 8, writes: 16 }
+    }
     /// Sets of a bank: size / (banks * line * ways).
     pub fn sets(&self) -> u32 {
         self.size / (self.srsp.banks * self.srsp.line * self.ways)

@@ -47,7 +47,6 @@ use crate::msg::{Rsp, RspOp, WbOp};
 use crate::registering::infos;
 use crate::registering::upward::{Upward, take_responses};
 use crate::sfifo::Sfifo;
-use crate::write_combining::Shape;
 use crate::write_combining::drain::Drain;
 use crate::write_combining::fill::Filler;
 use crate::write_combining::reply::Replies;
@@ -65,7 +64,6 @@ use weft_rtl::prelude::*;
 /// State that all parts share.
 struct Core {
     p: DenovoL1Params,
-    shape: Shape,
     arrays: Arrays,
     misses: Misses,
     unregs: Unregs,
@@ -84,23 +82,22 @@ struct Core {
 
 impl Core {
     fn new(p: &DenovoL1Params) -> Core {
-        let shape = p.shape();
-        let own = input::<Bits>("own", p.srsp.cu_bits());
+        let shape = &p.shape;
+        let own = input::<Bits>("own", p.shape.srsp.cu_bits());
         Core {
             p: p.clone(),
-            shape: shape.clone(),
-            arrays: Arrays::new(&shape),
-            misses: misses::declare(&shape),
-            unregs: Unregs::new(&shape),
-            fence: Fence::new("denovo_b_l1", p.srsp.mshrs),
-            sfifo: Sfifo::new("sfifo", p.sfifo, p.srsp.line_bits()),
+            arrays: Arrays::new(shape),
+            misses: misses::declare(shape),
+            unregs: Unregs::new(shape),
+            fence: Fence::new("denovo_b_l1", p.shape.srsp.mshrs),
+            sfifo: Sfifo::new("sfifo", p.shape.sfifo, p.shape.srsp.line_bits()),
             drain: Drain::of_one(shape.ptr_bits(), "sync"),
-            filler: Filler::new(&shape, "grants"),
-            replies: Replies::new(&shape),
+            filler: Filler::new(shape, "grants"),
+            replies: Replies::new(shape),
             gate: reg::<Bool>("gate_closed", ()),
-            sync: sync_unit::declare(p, &shape),
+            sync: sync_unit::declare(p, shape),
             owner: Owner::new(p),
-            l2: Upward::new(own, &p.srsp),
+            l2: Upward::new(own, &p.shape.srsp),
         }
     }
 
@@ -155,14 +152,14 @@ fn describe(p: &DenovoL1Params) {
     doc("Write-combining L1 of one CU: every line that is written is registered.");
     p.tell();
     let core = Core::new(p);
-    let rsp = in_channel::<Rsp>("rsp", &p.srsp);
+    let rsp = in_channel::<Rsp>("rsp", &p.shape.srsp);
     unused_input(&rsp.msg.epoch);
     let known = [RspOp::Fill, RspOp::RegData, RspOp::UnregAck];
     take_responses(("denovo_b_l1", "DeNovo-B"), &rsp, (&core.filler, &core.misses.all.open), &known, || {
         when(rsp.valid & rsp.msg.op.is(RspOp::UnregAck), || core.unregs.acknowledge(rsp.msg.wbt));
     });
     let ready = core.arrays.initialise();
-    let turns = Turns::new(&core.shape, || reg::<Bool>("pop_waits", ()), ready);
+    let turns = Turns::new(&core.p.shape, || reg::<Bool>("pop_waits", ()), ready);
     let slot = stage::Slot::new(&core, &turns);
     let plan = slot.carry_out();
     turns.choose(&core, &plan);

@@ -31,13 +31,13 @@ impl Asked {
 
 impl Owner {
     pub fn new(p: &DenovoL1Params) -> Owner {
-        let probe = in_channel::<OwnerProbe>("probe", &p.srsp);
+        let probe = in_channel::<OwnerProbe>("probe", &p.shape.srsp);
         Owner { probe, parked: reg::<Bool>("probe_parked", ()) }
     }
 
     /// Line of the probe at work.
     pub fn line(&self, p: &DenovoL1Params) -> Bits {
-        p.srsp.line_of(self.probe.msg.addr)
+        p.shape.srsp.line_of(self.probe.msg.addr)
     }
 
     /// The next slot is wanted.

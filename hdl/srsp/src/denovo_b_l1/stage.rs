@@ -33,8 +33,8 @@ impl<'a> Slot<'a> {
     pub fn new(core: &'a Core, turns: &'a Turns) -> Slot<'a> {
         let (s1, filler) = (turns.head.op.get(), &core.filler);
         let asked_for = core.misses.miss(filler.entry.get()).line;
-        let given = core.misses.all.target().again(asked_for, &core.shape);
-        let op = mux(turns.is(Turn::Sync), core.sync.access(&core.shape), given);
+        let given = core.misses.all.target().again(asked_for, &core.p.shape);
+        let op = mux(turns.is(Turn::Sync), core.sync.access(&core.p.shape), given);
         let op = mux(turns.is(Turn::Cu), s1, op);
         let lines = [
             (Turn::Probe, core.owner.line(&core.p)),

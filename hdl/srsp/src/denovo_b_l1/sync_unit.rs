@@ -78,13 +78,13 @@ pub(super) type SyncUnit = sync_unit::SyncUnit<Job, Step, Own>;
 
 /// Declares the unit.
 pub(super) fn declare(p: &DenovoL1Params, shape: &Shape) -> SyncUnit {
-    let steps = sync_unit::steps(Program::steps, || Fifo::new("sq", p.sq, shape));
+    let steps = sync_unit::steps(Program::steps, || Fifo::new("sq", p.shape.sq, shape));
     let steps = steps();
     let own = Own {
         p: p.clone(),
         old: reg::<Bits>("sync_old", 64).field("pipeline"),
-        held: Acquires::new("held", p.sq),
-        done: Acquires::new("done", p.sq),
+        held: Acquires::new("held", p.shape.sq),
+        done: Acquires::new("done", p.shape.sq),
     };
     SyncUnit { steps, own, walk: Walk::new(shape) }
 }
@@ -93,7 +93,7 @@ impl SyncUnit {
     /// An operation of the CU may come: of those in the queue and the acquires in MSHRs there are fewer than the queue has places.
     pub fn room(&self) -> Bool {
         let taken = self.steps.queue.count.zext(16) + self.own.held.count.get().zext(16);
-        taken.lt(u64::from(self.own.p.sq))
+        taken.lt(u64::from(self.own.p.shape.sq))
     }
 
     /// Some acquire is performed whose copies are not dropped.
@@ -178,8 +178,8 @@ impl SyncUnit {
         CuRsp {
             id: word.id,
             kind: mux(store | !access, lit(1, 2), lit(0, 2)),
-            mask: mux(access, word.mask, zero(core.p.srsp.line)),
-            data: place(old, wide(word.mask), core.p.srsp.data_bits()),
+            mask: mux(access, word.mask, zero(core.p.shape.srsp.line)),
+            data: place(old, wide(word.mask), core.p.shape.srsp.data_bits()),
             src: mux(access, from, lit(1, 3)),
             merged: bool_lit(false),
         }
@@ -203,6 +203,6 @@ impl SyncUnit {
         assert_always("denovo_b_l1_drop_closed", !open, "lines are dropped while the gate is closed");
         let most = self.steps.queue.count.zext(16) + self.own.held.count.get().zext(16);
         let text = "every acquire in an MSHR has a place in the queue";
-        assert_always("denovo_b_l1_acquires", most.le(u64::from(self.own.p.sq)), text);
+        assert_always("denovo_b_l1_acquires", most.le(u64::from(self.own.p.shape.sq)), text);
     }
 }

@@ -112,7 +112,7 @@ impl<I: System> RegisteringFabricParams<I> {
 
     /// Message widths, and numbers of L1s and banks.
     pub fn srsp(&self) -> &Srsp {
-        &self.l1.srsp
+        &self.l1.shape.srsp
     }
 
     /// Module name, unique per parameters.
@@ -141,7 +141,7 @@ impl<I: System> RegisteringFabricParams<I> {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        let same = self.l1.srsp == self.l2.srsp;
+        let same = self.l1.shape.srsp == self.l2.bank.srsp;
         let says = ("L1s and banks are of different widths", "widths of the L1s");
         check(I::FABRIC, same, ("l2", self.l2.module_name()), says)?;
         let same = self.l2.registered == I::REGISTERED;

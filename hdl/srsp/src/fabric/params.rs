@@ -38,7 +38,7 @@ impl SrspFabricParams {
 
     /// Message widths, and numbers of L1s and banks.
     pub fn srsp(&self) -> &Srsp {
-        &self.l1.srsp
+        &self.l1.shape.srsp
     }
 
     /// The hub; systems without remote operations have none.
@@ -75,7 +75,7 @@ impl SrspFabricParams {
         if self.columns > 0 {
             fits(BLOCK, self.srsp(), self.columns)?;
         }
-        let same = self.l1.srsp == self.l2.srsp && self.l1.system == self.l2.system;
+        let same = self.l1.shape.srsp == self.l2.bank.srsp && self.l1.system == self.l2.system;
         let says = ("L1s and banks are of different widths or systems", "widths and system of the L1s");
         check(BLOCK, same, ("l2", self.l2.module_name()), says)
     }

@@ -58,19 +58,19 @@ impl Capture {
         let flag = |name: &str| reg::<Bool>(name, ());
         let late = p.inject == HlrcInject::LateCapture;
         Capture {
-            probe: in_channel::<Probe>("probe", &p.srsp),
+            probe: in_channel::<Probe>("probe", &p.shape.srsp),
             busy: flag("capture_busy"),
-            line: part("line", p.srsp.line_bits()),
-            mask: part("mask", p.srsp.line),
-            data: part("data", p.srsp.data_bits()),
-            wbt: reg::<Bits>("capture_wbt", p.srsp.wbt_bits()),
+            line: part("line", p.shape.srsp.line_bits()),
+            mask: part("mask", p.shape.srsp.line),
+            data: part("data", p.shape.srsp.data_bits()),
+            wbt: reg::<Bits>("capture_wbt", p.shape.srsp.wbt_bits()),
             revoked: flag("capture_revoked"),
             flushed: flag("capture_flushed"),
             parked: flag("revoke_parked"),
             sent: (p.inject == HlrcInject::FlushAfterAck).then(|| flag("capture_sent")),
             late: late.then(|| (flag("capture_late"), flag("capture_late_flushed"))),
             frees: wire_or::<Bool>("capture_frees", (), false),
-            released: wire_zero::<Bits>("capture_released", p.srsp.wbt),
+            released: wire_zero::<Bits>("capture_released", p.shape.srsp.wbt),
         }
     }
 
@@ -81,7 +81,7 @@ impl Capture {
 
     /// Line of the REVOKE at work.
     pub fn probed_line(&self, p: &HlrcL1Params) -> Bits {
-        p.srsp.line_of(self.probe.msg.addr)
+        p.shape.srsp.line_of(self.probe.msg.addr)
     }
 
     /// The next slot is wanted for a REVOKE.
@@ -131,7 +131,7 @@ impl Capture {
         when(revoke.does(Give::Park), || self.parked.set(true));
         when(revoke.does(Give::Convert), || {
             self.revoked.set(true);
-            self.released.set(self.wbt.get().one_hot(core.p.srsp.wbt));
+            self.released.set(self.wbt.get().one_hot(core.p.shape.srsp.wbt));
         });
         when(revoke.does(Give::Empty) & core.l2.wb.free, || {
             let none = core.l2.no_bytes();

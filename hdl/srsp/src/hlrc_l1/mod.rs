@@ -57,7 +57,6 @@ use crate::msg::{Rsp, RspOp};
 use crate::registering::infos;
 use crate::registering::upward::{Upward, take_responses};
 use crate::sfifo::Sfifo;
-use crate::write_combining::Shape;
 use crate::write_combining::drain::Drain;
 use crate::write_combining::fill::Filler;
 use crate::write_combining::reply::Replies;
@@ -74,7 +73,6 @@ use weft_rtl::prelude::*;
 /// State that all parts share.
 struct Core {
     p: HlrcL1Params,
-    shape: Shape,
     arrays: Arrays,
     misses: Misses,
     wbt: Wbt,
@@ -91,22 +89,21 @@ struct Core {
 
 impl Core {
     fn new(p: &HlrcL1Params) -> Core {
-        let shape = p.shape();
-        let own = input::<Bits>("own", p.srsp.cu_bits());
+        let shape = &p.shape;
+        let own = input::<Bits>("own", p.shape.srsp.cu_bits());
         Core {
             p: p.clone(),
-            shape: shape.clone(),
-            arrays: Arrays::new(&shape),
-            misses: misses::declare(&shape),
-            wbt: Wbt::new(&shape),
-            sfifo: Sfifo::new("sfifo", p.sfifo, p.srsp.line_bits()),
+            arrays: Arrays::new(shape),
+            misses: misses::declare(shape),
+            wbt: Wbt::new(shape),
+            sfifo: Sfifo::new("sfifo", p.shape.sfifo, p.shape.srsp.line_bits()),
             drain: Drain::new(shape.ptr_bits(), ["sync", "capture"]),
-            filler: Filler::new(&shape, "grants"),
-            replies: Replies::new(&shape),
+            filler: Filler::new(shape, "grants"),
+            replies: Replies::new(shape),
             gate: reg::<Bool>("gate_closed", ()),
-            sync: sync_unit::declare(p, &shape),
+            sync: sync_unit::declare(p, shape),
             capture: Capture::new(p),
-            l2: Upward::new(own, &p.srsp),
+            l2: Upward::new(own, &p.shape.srsp),
         }
     }
 
@@ -152,7 +149,7 @@ fn describe(p: &HlrcL1Params) {
     doc("Write-combining L1 of one CU: lazy release consistency, lines of atomics registered.");
     p.tell();
     let core = Core::new(p);
-    let rsp = in_channel::<Rsp>("rsp", &p.srsp);
+    let rsp = in_channel::<Rsp>("rsp", &p.shape.srsp);
     let known = [RspOp::Fill, RspOp::RegData, RspOp::WbAck, RspOp::UnregAck];
     take_responses(("hlrc_l1", "hLRC"), &rsp, (&core.filler, &core.misses.all.open), &known, || {
         let m = &rsp.msg;
@@ -160,7 +157,7 @@ fn describe(p: &HlrcL1Params) {
         when(rsp.valid & m.op.is(RspOp::UnregAck), || core.wbt.clear(m.wbt));
     });
     let ready = core.arrays.initialise();
-    let turns = Turns::new(&core.shape, || (), ready);
+    let turns = Turns::new(&core.p.shape, || (), ready);
     let slot = stage::Slot::new(&core, &turns);
     let plan = slot.carry_out();
     turns.choose(&core, &plan);

@@ -31,7 +31,7 @@ impl<'a> Slot<'a> {
     pub fn new(core: &'a Core, turns: &'a Turns) -> Slot<'a> {
         let (s1, filler) = (turns.head.op.get(), &core.filler);
         let entry = filler.entry.get();
-        let given = core.misses.all.target().again(|| core.misses.miss(entry).line, &core.shape);
+        let given = core.misses.all.target().again(|| core.misses.miss(entry).line, &core.p.shape);
         let op = mux(turns.is(Turn::Cu), s1, given);
         let lines = [
             (Turn::Probe, core.capture.probed_line(&core.p)),
@@ -91,7 +91,7 @@ impl<'a> Slot<'a> {
         let wb_free = !write_back | (core.l2.wb.free & core.wbt.table.room());
         let atomic = self.at.op.atomic();
         let old = self.at.op.old_word(core.arrays.data(self.at.way));
-        let result = perform(&atomic, old, core.p.srsp.data_bits());
+        let result = perform(&atomic, old, core.p.shape.srsp.data_bits());
         let push = does(Operate::Dirties);
         let captures = opens & leave.does(Part::Capture);
         let waits = self.waits(&row, looks, push);
@@ -191,7 +191,7 @@ impl<'a> Slot<'a> {
         when(does(Answer::Skip), || arrays.set_state(found, miss.way, enum_lit(OwnState::I)));
         when(does(Answer::Own), || {
             arrays.set_state(found, miss.way, enum_lit(OwnState::O));
-            arrays.put_mask(found, miss.way, lit_bv(Bv::zero(core.p.srsp.line)));
+            arrays.put_mask(found, miss.way, lit_bv(Bv::zero(core.p.shape.srsp.line)));
             misses.gain(entry, filler.from_l2.get());
             core.sync.push_gain(entry);
         });

@@ -14,7 +14,7 @@ use weft_rtl::prelude::*;
 
 /// An operation in the queue.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = HlrcL1Params)]
+#[bundle(params = Shape)]
 pub(super) struct Job {
     pub program: Enum<Program>,
     /// Of a gain: whose atomics are to be answered.
@@ -38,19 +38,19 @@ pub(super) type SyncUnit = sync_unit::SyncUnit<Job, Step, HlrcL1Params>;
 /// Declares the unit.
 pub(super) fn declare(p: &HlrcL1Params, shape: &Shape) -> SyncUnit {
     // Each MSHR has one gain at most, which never waits for room.
-    let steps = sync_unit::steps(Program::steps, || Fifo::new("sq", p.sq + p.srsp.mshrs, p));
+    let steps = sync_unit::steps(Program::steps, || Fifo::new("sq", p.shape.sq + p.shape.srsp.mshrs, shape));
     SyncUnit { walk: Walk::new(shape), steps: steps(), own: p.clone() }
 }
 
 impl SyncUnit {
     /// The queue takes an operation of the CU.
     pub fn room(&self) -> Bool {
-        self.steps.queue.count.zext(16).lt(u64::from(self.own.sq))
+        self.steps.queue.count.zext(16).lt(u64::from(self.own.shape.sq))
     }
 
     /// Puts an operation of the CU into the queue.
     pub fn push(&self, program: Enum<Program>, id: Bits) {
-        self.steps.queue.push(&Job { program, mshr: lit(0, self.own.srsp.mshr_bits()), id });
+        self.steps.queue.push(&Job { program, mshr: lit(0, self.own.shape.srsp.mshr_bits()), id });
     }
 
     /// Puts a gain into the queue.
@@ -99,7 +99,7 @@ impl SyncUnit {
             id: t.word.id,
             kind: mux(t.what.op.is(SyncOp::St), lit(1, 2), lit(0, 2)),
             mask: t.word.mask,
-            data: place(t.word.opnd, wide, self.own.srsp.data_bits()),
+            data: place(t.word.opnd, wide, self.own.shape.srsp.data_bits()),
             src: mux(misses.came_from_l2(entry), lit(1, 3), lit(3, 3)),
             merged: !here.bit(0),
         });
@@ -112,8 +112,8 @@ impl SyncUnit {
         CuRsp {
             id: self.steps.queue.head.id,
             kind: lit(1, 2),
-            mask: lit_bv(Bv::zero(core.p.srsp.line)),
-            data: lit_bv(Bv::zero(core.p.srsp.data_bits())),
+            mask: lit_bv(Bv::zero(core.p.shape.srsp.line)),
+            data: lit_bv(Bv::zero(core.p.shape.srsp.data_bits())),
             src: lit(1, 3),
             merged: bool_lit(false),
         }

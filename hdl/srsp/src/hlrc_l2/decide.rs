@@ -291,7 +291,7 @@ impl Act<'_> {
         let look = &d.look;
         let set = with.bank.set_of(d.op.about.line);
         let next = Next::of(look);
-        let owner = wire_or::<Bits>("s1_next_owner", p.srsp.cu_bits(), look.kept);
+        let owner = wire_or::<Bits>("s1_next_owner", p.bank.srsp.cu_bits(), look.kept);
         let now = |s: LineState| look.state.is(s);
         let (merges, occupies, reserves) =
             (d.l(LineDoes::Merge), d.f(FrameDoes::Occupy), d.f(FrameDoes::Reserve));
@@ -348,7 +348,7 @@ impl Act<'_> {
         let asked = d.asks();
         when(asked | d.recalls, || {
             let line = mux(asked, op.about.line, self.leaver());
-            let zero = lit(0, p.srsp.wbt_bits());
+            let zero = lit(0, p.bank.srsp.wbt_bits());
             let Op { src, mshr, .. } = *op;
             let entry = Revocation { line, asked, src, mshr, owes: low, wbt: zero, acked: low };
             let reads = if p.registers_writes() { d.l(LineDoes::Ask) } else { low };

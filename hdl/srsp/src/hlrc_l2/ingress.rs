@@ -80,7 +80,7 @@ fn kept_req(p: &HlrcL2Params, m: &Req) -> HeldReq {
     unused_input(&m.atomic.wide);
     unused_input(&m.atomic.opnd);
     unused_input(&m.atomic.cmp);
-    HeldReq { op: m.op, src: m.src, mshr: m.mshr, line: p.srsp.line_of(m.atomic.addr) }
+    HeldReq { op: m.op, src: m.src, mshr: m.mshr, line: p.bank.srsp.line_of(m.atomic.addr) }
 }
 
 fn kept_wb(p: &HlrcL2Params, m: &Wb) -> HeldWb {
@@ -97,15 +97,15 @@ fn kept_wb(p: &HlrcL2Params, m: &Wb) -> HeldWb {
         // A READ_ACK is held as what it is to the bank: bytes of somebody who keeps the line.
         Registered::Writes => mux(op.is(WbOp::RevokeAck) & m.keep, enum_lit(WbOp::Wb), op),
     };
-    HeldWb { op, src, line: p.srsp.line_of(m.atomic.addr), has, written }
+    HeldWb { op, src, line: p.bank.srsp.line_of(m.atomic.addr), has, written }
 }
 
 impl Ingress {
     /// Declares channels and registers.
     pub fn new(p: &HlrcL2Params, open: Bool) -> Ingress {
-        let (bank, cus, s) = (p.bank(), p.srsp.cus, &p.srsp);
-        let req = |name: &str| Slot::keeping(name, (s, &bank), open, |m: &Req| kept_req(p, m));
-        let wb = |name: &str| Slot::keeping(name, (s, &bank), open, |m: &Wb| kept_wb(p, m));
+        let (bank, cus, s) = (&p.bank, p.bank.srsp.cus, &p.bank.srsp);
+        let req = |name: &str| Slot::keeping(name, (s, bank), open, |m: &Req| kept_req(p, m));
+        let wb = |name: &str| Slot::keeping(name, (s, bank), open, |m: &Wb| kept_wb(p, m));
         let queues = Queues::new(&bank, req, wb);
         let short = Shortages::new(bank.heads());
         let [entry, turn] = ["entry", "turn"].map(|of| Flags::new(&format!("waits_{of}"), cus));
@@ -118,7 +118,7 @@ impl Ingress {
             }),
             order: RoundRobin::new("head_order", bank.heads()),
             own: Requests { entry, turn, fault: p.fault, registered: p.registered },
-            bank,
+            bank: bank.clone(),
         }
     }
 

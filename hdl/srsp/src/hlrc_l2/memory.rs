@@ -45,17 +45,17 @@ fn landings(bank: &Bank) -> u32 {
 impl UnderWay {
     /// Declares channel and registers.
     pub fn new(p: &HlrcL2Params, open: Bool) -> UnderWay {
-        let (bank, n) = (p.bank(), p.writes);
+        let (bank, n) = (&p.bank, p.bank.writes);
         UnderWay {
-            lines: Lines::new(&bank, landings(&bank), open, || Flags::new("mshr_registers", p.mshrs)),
-            writes: Writes::new(&bank, || ()),
+            lines: Lines::new(bank, landings(bank), open, || Flags::new("mshr_registers", p.bank.mshrs)),
+            writes: Writes::new(bank, || ()),
             own: Directs {
                 there: Flags::new("directs_valid", n),
                 passed: Flags::new("directs_passed", n),
-                readers: NumberedFile::new("directs_of", n, &bank),
+                readers: NumberedFile::new("directs_of", n, bank),
             },
-            fills: Fills::new(&bank),
-            bank,
+            fills: Fills::new(bank),
+            bank: bank.clone(),
         }
     }
 

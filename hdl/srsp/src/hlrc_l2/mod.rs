@@ -100,7 +100,7 @@ pub fn hlrc_l2(p: &HlrcL2Params) -> Result<Arc<Module>, BlockError> {
             Registered::Atomics => doc("Bank of the L2 of a GPU with hLRC (srsp.md section 9)."),
             Registered::Writes => doc("Bank of the L2 of a GPU with DeNovo-B (denovo-b.md)."),
         }
-        p.bank().show(Some(("revokes", p.revokes)));
+        p.bank.show(Some(("revokes", p.revokes)));
         if !p.registers_writes() {
             param("l2_write", p.write.word());
         }
@@ -112,12 +112,12 @@ pub fn hlrc_l2(p: &HlrcL2Params) -> Result<Arc<Module>, BlockError> {
 }
 
 fn describe(p: &HlrcL2Params) {
-    let bank = p.bank();
+    let bank = &p.bank;
     let select = Select::new(&bank);
     let ingress = ingress::Ingress::new(p, select.open);
     let memory = memory::UnderWay::new(p, select.open);
     let outs = data::Outputs::new(&bank, &bank, || ());
-    let sfifo = Sfifo::new("sfifo", bank.sfifo_entries(), p.srsp.line_bits());
+    let sfifo = Sfifo::new("sfifo", bank.sfifo_entries(), p.bank.srsp.line_bits());
     let revokes = revokes::Revokes::new(p);
     let parts = Parts {
         p,

@@ -59,24 +59,10 @@ impl HlrcL2Fault {
 /// What fixes a bank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HlrcL2Params {
-    /// Message widths, numbers of CUs and banks.
-    pub srsp: Srsp,
-    /// Bytes of all banks together.
-    pub size: u32,
-    /// Ways: 2, 4, 8 or 16.
-    pub ways: u32,
-    /// sFIFO entries of all banks together, 2..256; at least 2 per bank.
-    pub sfifo: u32,
+    /// Sizes and widths; to the latency of the bank REVOKEs are held, too.
+    pub bank: Bank,
     /// Revocations under way at once, per bank, 1..64.
     pub revokes: u32,
-    /// Cycles from the one in which a message is taken to the one in which its answer or REVOKE is offered, for a hit, 5..1000.
-    pub latency: u32,
-    /// Lines under way from memory into the bank, per bank, 1..128.
-    pub mshrs: u32,
-    /// Messages that wait for such a line, 1..64.
-    pub targets: u32,
-    /// Writes to memory that are not acknowledged, 1..64; also the number of reads around the bank.
-    pub writes: u32,
     /// Which lines are registered.
     pub registered: Registered,
     /// What becomes of written data; of no meaning where every line that is written is registered.
@@ -91,15 +77,8 @@ impl HlrcL2Params {
     /// The bank of the hLRC study: a part of 4 MB, 16 ways, 24 cycles, data written through.
     pub fn published(srsp: Srsp) -> HlrcL2Params {
         HlrcL2Params {
-            srsp,
-            size: 4 << 20,
-            ways: 16,
-            sfifo: 24,
+            bank: Bank::published(srsp, 4 << 20),
             revokes: 8,
-            latency: 24,
-            mshrs: 32,
-            targets: 8,
-            writes: 16,
             registered: Registered::Atomics,
             write: L2Write::ThroughInv,
             owned_aware: true,
@@ -107,11 +86,12 @@ impl HlrcL2Params {
         }
     }
 
-    /// What banks of all systems have.
-    pub fn bank(&self) -> Bank {
-        let HlrcL2Params { size, ways, sfifo, latency, mshrs, targets, writes, .. } = *self;
-        Bank { srsp: self.srsp.clone(), size, ways, sfifo, latency, mshrs, targets, writes }
+    /// The same bank with other sizes.
+    #[must_use]
+    pub fn sized(self, change: impl FnOnce(Bank) -> Bank) -> HlrcL2Params {
+        HlrcL2Params { bank: change(self.bank), ..self }
     }
+
     /// Data of unregistered lines is combined.
     pub(super) fn combines(&self) -> bool {
         self.write == L2Write::Combine
@@ -149,7 +129,7 @@ impl HlrcL2Params {
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
-        let own = self.bank().name(&format!("r{}", self.revokes));
+        let own = self.bank.name(&format!("r{}", self.revokes));
         let write = self.write.word().replace('-', "_");
         let victims = if self.owned_aware { "" } else { "_any" };
         let fault = match self.fault {
@@ -157,7 +137,7 @@ impl HlrcL2Params {
             fault => format!("_{}", fault.word().replace('-', "_")),
         };
         let data = if self.registers_writes() { String::new() } else { format!("_{write}") };
-        format!("{}{data}{victims}_{}_{own}{fault}", self.head(), self.srsp.tag())
+        format!("{}{data}{victims}_{}_{own}{fault}", self.head(), self.bank.srsp.tag())
     }
 
     /// Checks the bank's own values.
@@ -170,7 +150,7 @@ impl HlrcL2Params {
         let problem = "a bank of this protocol has no such fault";
         let legal = if self.registers_writes() { WRITES_FAULTS } else { ATOMICS_FAULTS };
         check(self.block(), fits, ("inject", self.fault.word()), (problem, legal))?;
-        self.bank().validate(self.block())
+        self.bank.validate(self.block())
     }
 
     /// Reads the parameters of the block that registers such lines.
@@ -178,17 +158,9 @@ impl HlrcL2Params {
     /// # Errors
     /// A value that is no number, unknown or illegal.
     pub fn from_set(set: &ParamSet, registered: Registered) -> Result<HlrcL2Params, BlockError> {
-        let Bank { srsp, size, ways, sfifo, latency, mshrs, targets, writes } = Bank::from_set(set)?;
         let p = HlrcL2Params {
-            srsp,
-            size,
-            ways,
-            sfifo,
+            bank: Bank::from_set(set)?,
             revokes: count_of(set, "revokes")?,
-            latency,
-            mshrs,
-            targets,
-            writes,
             registered,
             write: match registered {
                 Registered::Atomics => value(L2Write::WORDS, set, "l2_write")?,

@@ -81,11 +81,11 @@ const STAGES: u32 = 3;
 impl Out {
     fn new(p: &HlrcL2Params) -> Out {
         match p.registered {
-            Registered::Atomics => Out::Revokes(out_channel::<Probe>("probe", &p.srsp)),
+            Registered::Atomics => Out::Revokes(out_channel::<Probe>("probe", &p.bank.srsp)),
             Registered::Writes => {
                 let entries = Flags::new("revokes_read", p.revokes);
                 let sent = Fifo::new("revokes_sent_read", p.revokes, &());
-                Out::Both(out_channel::<OwnerProbe>("probe", &p.srsp), Box::new(Reads { entries, sent }))
+                Out::Both(out_channel::<OwnerProbe>("probe", &p.bank.srsp), Box::new(Reads { entries, sent }))
             }
         }
     }
@@ -121,14 +121,14 @@ impl Revokes {
 
     /// Declares the table, the queue and channel `probe`.
     pub fn new(p: &HlrcL2Params) -> Revokes {
-        let bank = p.bank();
+        let bank = &p.bank;
         Revokes {
-            rows: Entries::new("revokes", p.revokes, &bank),
-            sent: Fifo::new("revokes_sent", p.revokes, &bank),
+            rows: Entries::new("revokes", p.revokes, bank),
+            sent: Fifo::new("revokes_sent", p.revokes, bank),
             sends: wire_or::<Bool>("revokes_send", (), false),
             ripe: reg::<Bits>("revokes_ripe", bits_for(u64::from(p.revokes) + 1)).field("queue"),
             out: Out::new(p),
-            bank,
+            bank: bank.clone(),
         }
     }
 

@@ -1,11 +1,12 @@
 //! `aff_cache`: which L1 was last the local modifier of an address: a predictor of sRSPOpt (srsp.md section 5.3), direct mapped. It is never trusted.
 
 use super::params::L1Params;
+use crate::Shape;
 use weft_rtl::prelude::*;
 
 /// A prediction.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = L1Params)]
+#[bundle(params = Shape)]
 struct AffEntry {
     #[width(p.srsp.word_bits())]
     word: Bits,
@@ -23,8 +24,8 @@ pub(super) struct AffCache {
 
 impl AffCache {
     pub fn new(p: &L1Params) -> AffCache {
-        let bits = p.srsp.word_bits() + p.srsp.cu_bits();
-        let rows = regfile::<AffEntry>("aff_rows", p.aff, p.clone()).fields(&[("aff_cache", bits)]);
+        let bits = p.shape.srsp.word_bits() + p.shape.srsp.cu_bits();
+        let rows = regfile::<AffEntry>("aff_rows", p.aff, p.shape.clone()).fields(&[("aff_cache", bits)]);
         let writer = rows.lane_writer("in");
         let valid = reg::<Bits>("aff_valid", p.aff).field("aff_cache");
         AffCache { index_bits: p.aff.trailing_zeros(), rows, writer, valid }

@@ -55,7 +55,6 @@ use crate::msg::{Req, Rsp, RspOp, Wb};
 use crate::pa_tbl::PaTbl;
 use crate::params::Impl;
 use crate::sfifo::Sfifo;
-use crate::write_combining::Shape;
 use crate::write_combining::drain::Drain;
 pub use crate::write_combining::op::Kind;
 use crate::write_combining::reply::Replies;
@@ -96,7 +95,7 @@ struct AddressLock {
 
 impl AddressLock {
     fn new(p: &L1Params) -> AddressLock {
-        let line = (p.closes == Closes::Line).then(|| reg::<Bits>("gate_line", p.srsp.line_bits()));
+        let line = (p.closes == Closes::Line).then(|| reg::<Bits>("gate_line", p.shape.srsp.line_bits()));
         AddressLock { held: reg::<Bool>("gate_lock", ()), closes: p.closes, line }
     }
 
@@ -138,7 +137,6 @@ impl Gate {
 /// State that all parts share.
 struct Core {
     p: L1Params,
-    shape: Shape,
     own: Bits,
     arrays: Arrays,
     misses: Misses,
@@ -159,28 +157,27 @@ struct Core {
 
 impl Core {
     fn new(p: &L1Params) -> Core {
-        let shape = p.shape();
-        let words = p.srsp.word_bits();
+        let shape = &p.shape;
+        let words = p.shape.srsp.word_bits();
         let selective = p.system.selective();
         Core {
             p: p.clone(),
-            shape: shape.clone(),
-            own: input::<Bits>("own", p.srsp.cu_bits()),
-            arrays: Arrays::new(&shape),
-            misses: Misses::new(&shape),
-            wbt: Wbt::new(&shape),
-            sfifo: Sfifo::new("sfifo", p.sfifo, p.srsp.line_bits()),
-            lr: selective.then(|| LrTbl::new(LrParams { entries: p.sfifo, word_bits: words })),
+            own: input::<Bits>("own", p.shape.srsp.cu_bits()),
+            arrays: Arrays::new(shape),
+            misses: Misses::new(shape),
+            wbt: Wbt::new(shape),
+            sfifo: Sfifo::new("sfifo", p.shape.sfifo, p.shape.srsp.line_bits()),
+            lr: selective.then(|| LrTbl::new(LrParams { entries: p.shape.sfifo, word_bits: words })),
             pa: selective.then(|| PaTbl::new(p.pa, words)),
             aff: p.predicts().then(|| AffCache::new(p)),
             drain: Drain::new(shape.ptr_bits(), ["sync", "probe"]),
-            filler: Filler::new(&shape),
-            replies: Replies::new(&shape),
+            filler: Filler::new(shape),
+            replies: Replies::new(shape),
             gate: Gate::new(p),
             sync: SyncUnit::new(p),
             probe: ProbeUnit::new(p),
-            req: out_channel::<Req>("req", &p.srsp),
-            wb: out_channel::<Wb>("wb", &p.srsp),
+            req: out_channel::<Req>("req", &p.shape.srsp),
+            wb: out_channel::<Wb>("wb", &p.shape.srsp),
         }
     }
 
@@ -218,20 +215,20 @@ pub fn info() -> BlockInfo {
 fn describe(p: &L1Params) {
     doc("Write-combining L1 of one CU: scoped synchronisation, remote scope promotion.");
     param("impl", p.system.word());
-    p.shape().tell_cache();
+    p.shape.tell_cache();
     param("pa", p.pa);
     param("aff", p.aff);
-    p.shape().tell_queues();
+    p.shape.tell_queues();
     if p.system == Impl::BrspToken {
         param("closes", p.closes.word());
     }
     param("inject", p.inject.word());
     let core = Core::new(p);
-    let rsp = in_channel::<Rsp>("rsp", &p.srsp);
-    let pack = in_channel::<crate::msg::Pack>("pack", &p.srsp);
+    let rsp = in_channel::<Rsp>("rsp", &p.shape.srsp);
+    let pack = in_channel::<crate::msg::Pack>("pack", &p.shape.srsp);
     take_responses(&core, &rsp, &pack);
     let ready = core.arrays.initialise();
-    let turns = Turns::new(&core.shape, || turn::Replay::new(&core.shape), ready);
+    let turns = Turns::new(&core.p.shape, || turn::Replay::new(&core.p.shape), ready);
     let slot = stage::Slot::new(&core, &turns);
     let plan = slot.carry_out();
     turns.choose(&core, &plan);

@@ -163,7 +163,7 @@ fn encounters(core: &Core, turns: &Turns) {
     let looks = turns.is(Turn::Probe) & core.probe.step.get().is(ProbeStep::Look);
     let remote = core.sync.remote();
     race("two_remotes", looks & remote & core.sync.same_word(m.addr), "two remote operations on one address");
-    let other = looks & remote & core.sync.line(&core.p).ne(core.p.srsp.line_of(m.addr));
+    let other = looks & remote & core.sync.line(&core.p).ne(core.p.shape.srsp.line_of(m.addr));
     race("remotes_apart", other & core.gate.own.get(), "two remote operations on two lines, both under way");
     let entries = core.misses.of_line(core.sync.line(&core.p)) & core.misses.all.open.get();
     race(
@@ -188,8 +188,8 @@ fn promotions(core: &Core, turns: &Turns, slot: &Slot<'_>) {
         "SEL_INV finds the line dirty: it is written back before the release is stored",
     );
     if let (Some(lr), Some(pa)) = (&core.lr, &core.pa) {
-        let words = core.shape.offset_bits() - 2;
-        let word = m.addr.slice(2, core.p.srsp.word_bits());
+        let words = core.p.shape.offset_bits() - 2;
+        let word = m.addr.slice(2, core.p.shape.srsp.word_bits());
         race(
             "shared_line",
             (inv | flush) & dirty & lr.neighbour(word, words),

@@ -52,26 +52,14 @@ pub enum Closes {
 /// What fixes an L1 (srsp.md section 2).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct L1Params {
-    /// Widths of messages; MSHRs and WBT entries.
-    pub srsp: Srsp,
+    /// Sizes and widths; there are as many entries of the LR-TBL as of the sFIFO.
+    pub shape: Shape,
     /// Which system it is.
     pub system: Impl,
-    /// Capacity in bytes: 16 KB.
-    pub size: u32,
-    /// Ways, a power of two, 2..32.
-    pub ways: u32,
-    /// Cycles from the slot of an operation to its answer, 2..64.
-    pub latency: u32,
-    /// Entries of the sFIFO, and so of the LR-TBL, 2..256.
-    pub sfifo: u32,
     /// Entries of the PA-TBL, 1..256.
     pub pa: u32,
     /// Entries of the predictor of sRSPOpt: 0 (off), or a power of two from 8 to 1024.
     pub aff: u32,
-    /// Operations that wait for one line, 1..64.
-    pub targets: u32,
-    /// Operations with several steps that wait behind the one at work, 1..64.
-    pub sq: u32,
     /// bRSP with a token: what a remote operation of another CU keeps this one from.
     pub closes: Closes,
     /// Fault (simulation only).
@@ -81,9 +69,8 @@ pub struct L1Params {
 impl L1Params {
     /// The published L1: 16 KB in 16 ways, 4 cycles.
     pub fn published(srsp: Srsp, system: Impl) -> L1Params {
-        let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::published(srsp);
-        let (pa, aff, closes, inject) = (16, 64, Closes::Line, Inject::None);
-        L1Params { srsp, system, size, ways, latency, sfifo, pa, aff, targets, sq, closes, inject }
+        let (shape, closes, inject) = (Shape::published(srsp), Closes::Line, Inject::None);
+        L1Params { shape, system, pa: 16, aff: 64, closes, inject }
     }
 
     /// The predictor is there.
@@ -91,10 +78,10 @@ impl L1Params {
         self.system == Impl::SrspOpt && self.aff > 0
     }
 
-    /// Sizes and widths.
-    pub fn shape(&self) -> Shape {
-        let L1Params { size, ways, latency, sfifo, targets, sq, .. } = *self;
-        Shape { srsp: self.srsp.clone(), size, ways, latency, sfifo, targets, sq }
+    /// The same L1 with other sizes.
+    #[must_use]
+    pub fn sized(self, change: impl FnOnce(Shape) -> Shape) -> L1Params {
+        L1Params { shape: change(self.shape), ..self }
     }
 
     /// Module name, unique per parameters.
@@ -106,11 +93,11 @@ impl L1Params {
             "srsp_l1_{}{}_{}_p{}_a{}_t{}_q{}_{}",
             self.system.word().replace('-', "_"),
             locked,
-            self.shape().tag(),
+            self.shape.tag(),
             self.pa,
             self.aff,
-            self.targets,
-            self.sq,
+            self.shape.targets,
+            self.shape.sq,
             self.inject.word().replace('-', "_"),
         )
     }
@@ -121,7 +108,7 @@ impl L1Params {
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
         let of = "srsp-l1";
-        self.shape().validate(of)?;
+        self.shape.validate(of)?;
         within(of, ("pa", self.pa), (1, 256))?;
         let aff = self.aff == 0 || (self.aff.is_power_of_two() && (8..=1024).contains(&self.aff));
         check(of, aff, ("aff", self.aff), ("it is no supported size", "0, or a power of two, 8..1024"))
@@ -133,12 +120,11 @@ impl L1Params {
     /// A value that is no number, not known or illegal.
     pub fn from_set(set: &ParamSet) -> Result<L1Params, BlockError> {
         let number = |key, lo, hi| set.within(key, lo, hi).map(|v| v as u32);
-        let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::from_set(set)?;
+        let shape = Shape::from_set(set)?;
         let system = value(Impl::WORDS, set, "impl")?;
         let (pa, aff) = (number("pa", 1, 256)?, number("aff", 0, 1024)?);
         let (closes, inject) = (value(Closes::WORDS, set, "closes")?, value(Inject::WORDS, set, "inject")?);
-        let params =
-            L1Params { srsp, system, size, ways, latency, sfifo, pa, aff, targets, sq, closes, inject };
+        let params = L1Params { shape, system, pa, aff, closes, inject };
         params.validate()?;
         Ok(params)
     }

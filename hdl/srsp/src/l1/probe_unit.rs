@@ -190,10 +190,10 @@ pub(super) struct ProbePlan {
 impl ProbeUnit {
     pub fn new(p: &L1Params) -> ProbeUnit {
         ProbeUnit {
-            probe: in_channel::<Probe>("probe", &p.srsp),
+            probe: in_channel::<Probe>("probe", &p.shape.srsp),
             step: reg::<Enum<ProbeStep>>("probe_step", ()),
             hit: reg::<Bool>("probe_hit", ()),
-            out: out_channel::<Pack>("pack_out", &p.srsp),
+            out: out_channel::<Pack>("pack_out", &p.shape.srsp),
         }
     }
 
@@ -211,7 +211,7 @@ impl ProbeUnit {
         let m = &self.probe.msg;
         let early = bool_lit(core.p.inject == Inject::EarlyPack) & m.op.is(ProbeOp::SelFlush);
         let flushed = core.drain.probe().done.get() | early;
-        let settled = !core.wbt.table.has(core.p.srsp.line_of(m.addr));
+        let settled = !core.wbt.table.has(core.p.shape.srsp.line_of(m.addr));
         let slot = here & (self.at(ProbeStep::Look) | self.at(ProbeStep::Drop));
         let done = slot
             | (self.at(ProbeStep::Flush) & flushed)
@@ -229,7 +229,7 @@ impl ProbeUnit {
         let text = "a probe is one of this system";
         assert_always("srsp_l1_probe_known", !self.probe.valid | of_system, text);
         let table = probes(known);
-        let line = core.p.srsp.line_of(m.addr);
+        let line = core.p.shape.srsp.line_of(m.addr);
         let row = table.decode_about(line, done & of_system, (m.op, self.step.get(), case));
         let leads = |step: ProbeStep| {
             let rows = table.rows().iter().filter(|row| row.next == [step.encoding()]);
@@ -256,7 +256,7 @@ impl ProbeUnit {
         if let Some(lock) = &core.gate.lock {
             let open = core.p.inject == Inject::OpenLock;
             let locks = if open { bool_lit(false) } else { does(ProbeDoes::CloseLock) };
-            when(locks, || lock.close(core.p.srsp.line_of(m.addr)));
+            when(locks, || lock.close(core.p.shape.srsp.line_of(m.addr)));
             when(does(ProbeDoes::OpenLock), || lock.held.set(false));
         }
         when(does(ProbeDoes::CloseAll), || core.gate.all.set(true));
@@ -271,7 +271,7 @@ impl ProbeUnit {
             when(insert, || table.insert(found));
         }
         if let Some(table) = &core.lr {
-            let word = m.addr.slice(2, core.p.srsp.word_bits());
+            let word = m.addr.slice(2, core.p.shape.srsp.word_bits());
             let gone = does(ProbeDoes::Pack) & m.op.is(ProbeOp::SelFlush) & table.look(word).hit;
             let text = "a flushed release has left the LR-TBL when its SEL_FLUSH is acknowledged";
             assert_always("srsp_l1_flushed_gone", !gone, text);
@@ -347,7 +347,8 @@ impl ProbeUnit {
         let text = "a probe is served while the own gate is closed for an own operation";
         if core.p.system != Impl::Base {
             cover("srsp.race.probe_gate_closed", does(ProbeDoes::Pack) & own, text);
-            let same = core.sync.steps.runs.get() & core.sync.line(&core.p).eq(core.p.srsp.line_of(m.addr));
+            let same =
+                core.sync.steps.runs.get() & core.sync.line(&core.p).eq(core.p.shape.srsp.line_of(m.addr));
             let text = "a probe comes for the line of the own operation at work";
             if core.p.system.locks_lines() {
                 cover("srsp.race.probe_own_line", does(ProbeDoes::Inv) & same, text);

@@ -39,14 +39,14 @@ impl<'a> Slot<'a> {
         let op = mux(turns.is(Turn::Cu), s1, given);
         let probed = &core.probe.probe.msg;
         let lines = [
-            (Turn::Probe, p.srsp.line_of(probed.addr)),
+            (Turn::Probe, p.shape.srsp.line_of(probed.addr)),
             (Turn::Sync, core.sync.line(p)),
             (Turn::Drain, core.sfifo.oldest()),
         ];
         let line = head::line_of(turns.turn.get(), &lines, op.line);
         let line = line.named("slot_line");
         let addr = mux(turns.is(Turn::Probe), probed.addr, op.atomic().addr);
-        let word = addr.slice(2, p.srsp.word_bits()).named("slot_word");
+        let word = addr.slice(2, p.shape.srsp.word_bits()).named("slot_word");
         let lr = core.lr.as_ref().map(|table| {
             table.check(word, core.sfifo.head());
             table.look(word)
@@ -140,7 +140,7 @@ impl<'a> Slot<'a> {
         let wb_free = !write_back | (core.wb.free & core.wbt.table.room());
         let atomic = op.atomic();
         let old = word_at(&atomic, core.arrays.data(self.at.way));
-        let result = perform(&atomic, old, core.p.srsp.data_bits());
+        let result = perform(&atomic, old, core.p.shape.srsp.data_bits());
         let performs = looks & row.does(Operate::Perform);
         let registers =
             if core.p.system.selective() { performs & op.releases() & result.1 } else { bool_lit(false) };
@@ -325,7 +325,7 @@ impl<'a> Slot<'a> {
         when(self.replays(), || misses.open(entry, way))
             .otherwise(|| misses.take(entry, op.line, way, &self.as_target()));
         let mut atomic = op.atomic();
-        atomic.addr = cat(&[op.line, lit(0, core.shape.offset_bits())]);
+        atomic.addr = cat(&[op.line, lit(0, core.p.shape.offset_bits())]);
         let sys = bool_lit(false);
         core.req.send(&Req { op: enum_lit(ReqOp::Rd), src: core.own, mshr: entry, sys, atomic });
     }
@@ -359,7 +359,7 @@ impl<'a> Slot<'a> {
             let line = core.arrays.line_in(found, self.at.way);
             let (wbt, epoch) = core.wbt.enter(line);
             let mut atomic = self.at.op.atomic();
-            atomic.addr = cat(&[line, lit(0, core.shape.offset_bits())]);
+            atomic.addr = cat(&[line, lit(0, core.p.shape.offset_bits())]);
             core.wb.send(&Wb {
                 op: enum_lit(WbOp::Wb),
                 src: core.own,
@@ -444,6 +444,6 @@ impl<'a> Slot<'a> {
 /// The operation that a target gives back.
 fn from_target(core: &Core, entry: Bits, t: &Target) -> Op {
     let waiter = Waiter { what: t.what, word: t.word };
-    let op = waiter.again(|| core.misses.line(entry), &core.shape);
+    let op = waiter.again(|| core.misses.line(entry), &core.p.shape);
     Op { sem: t.sem, scope: mux(t.remote, lit(CMP, 2), lit(WG, 2)), remote: t.remote, ..op }
 }

@@ -14,6 +14,7 @@
 use super::Core;
 use super::micro::{Micro, Program, rom, steps};
 use super::params::{Inject, L1Params};
+use crate::Shape;
 use crate::msg::{Atomic, Cast, Pack, Probe, ProbeOp, Req, ReqOp, Rsp, RspOp, SyncOp, Wb, WbOp, Written};
 use crate::write_combining::op::{Kind, Op, place};
 use crate::write_combining::steps::{self as several, Steps};
@@ -23,7 +24,7 @@ use weft_rtl::prelude::*;
 
 /// An operation in the queue.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = L1Params)]
+#[bundle(params = Shape)]
 pub(super) struct Job {
     pub program: Enum<Program>,
     /// It has an access; `mask` says where.
@@ -66,8 +67,8 @@ impl SyncUnit {
         let pc = reg::<Bits>("sync_pc", rom.bits());
         let runs = reg::<Bool>("sync_runs", ());
         let step = rom.step(pc.get()).named("sync_step");
-        let banks = bits_for(u64::from(p.srsp.banks) + 1);
-        let queue = Fifo::new("sq", p.sq + 1, p);
+        let banks = bits_for(u64::from(p.shape.srsp.banks) + 1);
+        let queue = Fifo::new("sq", p.shape.sq + 1, &p.shape);
         let issued = reg::<Bool>("sync_issued", ());
         SyncUnit {
             got: reg::<Bool>("sync_got", ()),
@@ -77,12 +78,12 @@ impl SyncUnit {
             from_l2: reg::<Bool>("sync_from_l2", ()),
             told: reg::<Bits>("sync_told", banks),
             acks: reg::<Bits>("sync_acks", banks),
-            due: reg::<Bits>("packs_due", bits_for(u64::from(p.srsp.cus) + 1)),
+            due: reg::<Bits>("packs_due", bits_for(u64::from(p.shape.srsp.cus) + 1)),
             any_hit: reg::<Bool>("packs_hit", ()),
             predicted: p
                 .predicts()
-                .then(|| (reg::<Bool>("sf_predicted", ()), reg::<Bits>("sf_to", p.srsp.cu_bits()))),
-            cast: out_channel::<Cast>("probe_out", &p.srsp),
+                .then(|| (reg::<Bool>("sf_predicted", ()), reg::<Bits>("sf_to", p.shape.srsp.cu_bits()))),
+            cast: out_channel::<Cast>("probe_out", &p.shape.srsp),
             steps: Steps { rom, queue, runs, pc, issued, step, advance: wire_or("sync_advances", (), false) },
         }
     }
@@ -93,7 +94,7 @@ impl SyncUnit {
 
     /// Line of the operation at work.
     pub fn line(&self, p: &L1Params) -> Bits {
-        p.srsp.line_of(self.steps.queue.head.atomic.addr)
+        p.shape.srsp.line_of(self.steps.queue.head.atomic.addr)
     }
 
     /// Nobody may touch a line now.
@@ -131,7 +132,8 @@ impl SyncUnit {
 
     fn needs_req(&self, p: &L1Params) -> Bool {
         let one = self.is(&[Micro::Atm, Micro::AtmSys, Micro::Lock, Micro::Token]) & !self.steps.issued.get();
-        let all = self.is(&[Micro::SysFlush, Micro::SysInv]) & self.told.get().ne(u64::from(p.srsp.banks));
+        let all =
+            self.is(&[Micro::SysFlush, Micro::SysInv]) & self.told.get().ne(u64::from(p.shape.srsp.banks));
         one | all
     }
 
@@ -192,7 +194,7 @@ impl SyncUnit {
     }
 
     fn request(&self, core: &Core) -> Req {
-        let p = &core.p.srsp;
+        let p = &core.p.shape.srsp;
         let kind = |op: ReqOp| enum_lit(op);
         let op = mux(self.steps.step.is(Micro::Lock), kind(ReqOp::RemLock), kind(ReqOp::Atm));
         let op = mux(self.steps.step.is(Micro::Token), kind(ReqOp::Token), op);
@@ -208,7 +210,7 @@ impl SyncUnit {
     }
 
     fn message(&self, core: &Core) -> Wb {
-        let p = &core.p.srsp;
+        let p = &core.p.shape.srsp;
         let kind = |op: WbOp| enum_lit(op);
         let op = mux(self.steps.step.is(Micro::Unlock), kind(WbOp::RemUnlock), kind(WbOp::RemOp));
         let token = self.steps.step.is(Micro::TokenRel);
@@ -235,7 +237,7 @@ impl SyncUnit {
             id: job.id,
             kind: mux(job.ack, lit(1, 2), lit(0, 2)),
             mask: job.mask,
-            data: place(self.old.get(), job.atomic.wide, p.srsp.data_bits()),
+            data: place(self.old.get(), job.atomic.wide, p.shape.srsp.data_bits()),
             src: mux(self.from_l2.get(), lit(1, 3), lit(3, 3)),
             merged: bool_lit(false),
         }
@@ -264,7 +266,7 @@ impl SyncUnit {
         let once = !self.got.get() | m.op.is(RspOp::SysAck);
         let fine = any_of(&expected) & self.steps.issued.get() & once;
         assert_always("srsp_l1_answer_expected", !here | fine, text);
-        let over = here & m.op.is(RspOp::SysAck) & self.acks.get().eq(u64::from(p.srsp.banks));
+        let over = here & m.op.is(RspOp::SysAck) & self.acks.get().eq(u64::from(p.shape.srsp.banks));
         assert_always("srsp_l1_sys_acks", !over, "a bank answers a command of system scope once");
     }
 
@@ -325,11 +327,11 @@ impl SyncUnit {
         let answered = [Micro::Atm, Micro::AtmSys, Micro::Lock, Micro::Token, Micro::RemOp, Micro::RemKeep];
         goes(&answered, self.got.get());
         goes(&[Micro::Unlock], !self.wrote.get());
-        goes(&[Micro::SysFlush, Micro::SysInv], self.acks.get().eq(u64::from(core.p.srsp.banks)));
+        goes(&[Micro::SysFlush, Micro::SysInv], self.acks.get().eq(u64::from(core.p.shape.srsp.banks)));
     }
 
     fn casts(&self, core: &Core) {
-        let p = &core.p.srsp;
+        let p = &core.p.shape.srsp;
         let all = [
             (Micro::CastFlush, ProbeOp::SelFlush),
             (Micro::CastInv, ProbeOp::SelInv),
@@ -377,14 +379,14 @@ impl SyncUnit {
 
     /// Whether a SEL_FLUSH goes to one L1 only, and to which.
     fn predict(&self, core: &Core) -> (Bool, Bits) {
-        let Some(aff) = &core.aff else { return (bool_lit(false), lit(0, core.p.srsp.cu_bits())) };
+        let Some(aff) = &core.aff else { return (bool_lit(false), lit(0, core.p.shape.srsp.cu_bits())) };
         let (hit, cu) = aff.look(self.steps.queue.head.atomic.addr);
         (self.steps.step.is(Micro::CastFlush) & hit & cu.ne(core.own), cu)
     }
 
     /// A predicted L1 had no release of the address: the others are asked. True while that is to be done.
     fn ask_others(&self, core: &Core, done: Bool) -> Bool {
-        let p = &core.p.srsp;
+        let p = &core.p.shape.srsp;
         let Some((predicted, to)) = self.predicted.as_ref().filter(|_| p.cus > 2) else {
             return bool_lit(false);
         };

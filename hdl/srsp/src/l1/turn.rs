@@ -81,7 +81,7 @@ impl Turns {
         when(fills, || core.filler.at.present(&misses.all)).otherwise(|| misses.all.present(entry, first));
         let lines = [
             (Turn::Fill, misses.line(core.filler.at.entry.get())),
-            (Turn::Probe, core.p.srsp.line_of(core.probe.probe.msg.addr)),
+            (Turn::Probe, core.p.shape.srsp.line_of(core.probe.probe.msg.addr)),
             (Turn::Sync, core.sync.line(&core.p)),
             (Turn::Replay, misses.line(entry)),
             (Turn::Drain, sfifo.oldest_next()),
@@ -93,7 +93,7 @@ impl Turns {
 impl Core {
     /// The MSHR whose FILL is at work, one bit: its targets are not yet to be replayed.
     fn filler_entry(&self) -> Bits {
-        let n = self.p.srsp.mshrs;
+        let n = self.p.shape.srsp.mshrs;
         self.filler.at.entry.get().one_hot(n) & self.filler.at.valid.get().repeat(n)
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Effects {
 
 /// The bytes of a word of a line.
 pub(super) fn word_bytes(p: &L2Params, addr: Bits, wide: Bool) -> Bits {
-    let line = p.srsp.line;
+    let line = p.bank.srsp.line;
     let word = addr.slice(2, line.trailing_zeros() - 2);
     mux(wide, lit(0xff, line), lit(0xf, line)).shl_by(cat(&[word, lit(0, 2)]))
 }
@@ -36,7 +36,7 @@ pub(super) fn word_bytes(p: &L2Params, addr: Bits, wide: Bool) -> Bits {
 impl Outputs {
     /// Declares channels, registers and the array.
     pub fn new(p: &L2Params) -> Outputs {
-        Outputs { p: p.clone(), stage: Stage2::new(&p.bank(), p, || reg::<Bool>("s2_atomic", ())) }
+        Outputs { p: p.clone(), stage: Stage2::new(&p.bank, p, || reg::<Bool>("s2_atomic", ())) }
     }
 
     /// Stage 1 passes its step on.
@@ -61,7 +61,7 @@ impl Outputs {
         let (s2, line) = (stage.step.get(), stage.lines.look.lane(0));
         let work = &s2.work;
         let access = work.order.then.atomic;
-        let word = access.addr.slice(3, p.srsp.line.trailing_zeros() - 3);
+        let word = access.addr.slice(3, p.bank.srsp.line.trailing_zeros() - 3);
         let eight = line.element(word, 64);
         let four = mux(access.addr.bit(2), eight.slice(32, 32), eight.slice(0, 32));
         let old = mux(access.wide, eight, four.zext(64)).named("s2_old");
@@ -82,7 +82,7 @@ impl Outputs {
             let clean = s2.state.is(LineState::V);
             let state = mux(clean, enum_lit(LineState::D), s2.state);
             arrays.put(s2.set, s2.way, Tag { tag: s2.tag, state }, work.dirty | bytes, ());
-            when(clean, || sfifo.push(p.srsp.line_of(access.addr)));
+            when(clean, || sfifo.push(p.bank.srsp.line_of(access.addr)));
         });
         when(unlocks, || ingress.unlock(locks, s2.lock));
         stage.send_answers(work.reply.answer);
@@ -96,12 +96,12 @@ impl Outputs {
         let p = &self.p;
         let low = new.slice(0, 32);
         let placed = mux(s2.work.order.then.atomic.wide, new, cat(&[low, low]));
-        let words = pack(&vec![placed; p.srsp.line as usize / 8]);
+        let words = pack(&vec![placed; p.bank.srsp.line as usize / 8]);
         let keep = match p.fault {
-            L2Fault::FillOverwrites => lit(0, p.srsp.line),
+            L2Fault::FillOverwrites => lit(0, p.bank.srsp.line),
             _ => s2.work.dirty,
         };
-        let amo = merged(line, bytes & wrote.repeat(p.srsp.line), words);
+        let amo = merged(line, bytes & wrote.repeat(p.bank.srsp.line), words);
         let fill = merged(line, !keep, filled);
         let merge = merged(line, s2.work.mask, s2.work.data);
         let is = |put| s2.work.put.is(put);
@@ -109,7 +109,7 @@ impl Outputs {
     }
 
     fn answer(&self, s2: &Step, line: Bits, old: Bits) -> Bits {
-        let width = self.p.srsp.data_bits();
+        let width = self.p.bank.srsp.data_bits();
         let is = |shows| s2.work.reply.shows.is(shows);
         let word = mux(is(Shows::Old), old, s2.work.data.slice(0, 64));
         let none = lit_bv(Bv::zero(width));

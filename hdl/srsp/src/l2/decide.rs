@@ -166,7 +166,7 @@ fn tokens(with: &Parts, op: &Op, valid: Bool) -> Ruled<TokenState, TokenDoes> {
 pub(super) fn connect(with: &Parts) -> Decision {
     let Parts { p, memory, select, .. } = with;
     let (op, valid) = (select.s1.get(), select.s1_valid.get());
-    let line = p.srsp.line_of(op.about.atomic.addr).named("s1_line");
+    let line = p.bank.srsp.line_of(op.about.atomic.addr).named("s1_line");
     let look = select.rows.look(with.bank.tag_of(line), |is| !is(&[LineState::P, LineState::Pd]));
     let found = memory.find(line);
     let k = locking(with, &op, valid, line);

@@ -83,7 +83,7 @@ pub(super) struct Requests {
 impl Ingress {
     /// Declares channels and registers.
     pub fn new(p: &L2Params, open: Bool) -> Ingress {
-        let (bank, cus, s) = (p.bank(), p.srsp.cus, &p.srsp);
+        let (bank, cus, s) = (&p.bank, p.bank.srsp.cus, &p.bank.srsp);
         let met = regfile::<Bits>("met", cus, p.lock_bits()).fields(&[("state", p.lock_bits())]);
         let met_in = met.lane_writer("put");
         let queues = Queues::new(&bank, |name| Slot::new(name, s, open), |name| Slot::new(name, s, open));
@@ -101,7 +101,7 @@ impl Ingress {
             }),
             order: RoundRobin::new("head_order", bank.heads()),
             own: Requests { lock, full, token, sys, target, met, met_in, grace: p.grace() },
-            bank,
+            bank: bank.clone(),
         }
     }
 

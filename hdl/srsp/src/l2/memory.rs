@@ -41,19 +41,19 @@ impl Others for Amos {
 impl UnderWay {
     /// Declares channel and registers.
     pub fn new(p: &L2Params, open: Bool) -> UnderWay {
-        let (bank, n) = (p.bank(), p.writes);
+        let (bank, n) = (&p.bank, p.bank.writes);
         UnderWay {
-            lines: Lines::new(&bank, p.mshrs, open, || ()),
-            writes: Writes::new(&bank, || reg::<Bits>("writes_epoch", n).field("state")),
+            lines: Lines::new(bank, p.bank.mshrs, open, || ()),
+            writes: Writes::new(bank, || reg::<Bits>("writes_epoch", n).field("state")),
             own: Amos {
                 epoch: reg::<Bits>("write_epoch", 1).field("state"),
                 there: Flags::new("amos_valid", n),
-                askers: NumberedFile::new("amos_of", n, &p.srsp.cu_bits()),
+                askers: NumberedFile::new("amos_of", n, &p.bank.srsp.cu_bits()),
                 answered: Flags::new("amos_answered", n),
                 olds: NumberedFile::new("amos_old", n, &64),
             },
-            fills: Fills::new(&bank),
-            bank,
+            fills: Fills::new(bank),
+            bank: bank.clone(),
         }
     }
 

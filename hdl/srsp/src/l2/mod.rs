@@ -70,7 +70,7 @@ pub fn srsp_l2(p: &L2Params) -> Result<Arc<Module>, BlockError> {
     p.validate()?;
     Module::build(&p.module_name(), ModuleKind::Block, || {
         doc("Bank of the L2 of a GPU with scoped synchronisation (srsp.md section 6).");
-        p.bank().show(None);
+        p.bank.show(None);
         param("impl", p.system.word());
         param("inject", p.fault.word());
         describe(p);
@@ -79,16 +79,18 @@ pub fn srsp_l2(p: &L2Params) -> Result<Arc<Module>, BlockError> {
 }
 
 fn describe(p: &L2Params) {
-    let bank = p.bank();
+    let bank = &p.bank;
     let select = Select::new(&bank);
     let ingress = ingress::Ingress::new(p, select.open);
     let memory = memory::UnderWay::new(p, select.open);
     let outs = data::Outputs::new(p);
-    let sfifo = Sfifo::new("sfifo", bank.sfifo_entries(), p.srsp.line_bits());
-    let locks = LockTbl::new("lock_tbl", p.locks, &p.srsp);
+    let sfifo = Sfifo::new("sfifo", bank.sfifo_entries(), p.bank.srsp.line_bits());
+    let locks = LockTbl::new("lock_tbl", p.locks, &p.bank.srsp);
     let sys = sys::SysUnit::new(p);
-    let token =
-        Token { held: reg::<Bool>("token_held", ()), owner: reg::<Bits>("token_owner", p.srsp.cu_bits()) };
+    let token = Token {
+        held: reg::<Bool>("token_held", ()),
+        owner: reg::<Bits>("token_owner", p.bank.srsp.cu_bits()),
+    };
     let parts = Parts {
         p,
         bank: &bank,

@@ -32,26 +32,12 @@ pub enum L2Fault {
 /// What fixes a bank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct L2Params {
-    /// Message widths, numbers of CUs and banks.
-    pub srsp: Srsp,
+    /// Sizes and widths.
+    pub bank: Bank,
     /// The system.
     pub system: Impl,
-    /// Bytes of all banks together.
-    pub size: u32,
-    /// Ways: 2, 4, 8 or 16.
-    pub ways: u32,
-    /// sFIFO entries of all banks together, 2..256; at least 2 per bank.
-    pub sfifo: u32,
     /// Lines locked at once, per bank, 1..64.
     pub locks: u32,
-    /// Cycles from the one in which a message is taken to the one in which its answer is offered, for a hit, 5..1000.
-    pub latency: u32,
-    /// Lines under way from memory, per bank, 1..128.
-    pub mshrs: u32,
-    /// Messages that wait for such a line, 1..64.
-    pub targets: u32,
-    /// Writes to memory that are not acknowledged, 1..64; also the number of atomics under way there.
-    pub writes: u32,
     /// Cycles of a link to an L1, 1..64: for how long a line stays free for a read that has waited.
     pub link: u32,
     /// A fault put in on purpose.
@@ -61,34 +47,23 @@ pub struct L2Params {
 impl L2Params {
     /// The published bank: a quarter of 512 KB, 16 ways, 24 sFIFO entries in all, 24 cycles.
     pub fn published(srsp: Srsp, system: Impl) -> L2Params {
-        L2Params {
-            srsp,
-            system,
-            size: 512 << 10,
-            ways: 16,
-            sfifo: 24,
-            locks: 8,
-            latency: 24,
-            mshrs: 32,
-            targets: 8,
-            writes: 16,
-            link: 4,
-            fault: L2Fault::None,
-        }
+        let bank = Bank::published(srsp, 512 << 10);
+        L2Params { bank, system, locks: 8, link: 4, fault: L2Fault::None }
     }
 
-    /// What banks of all systems have.
-    pub fn bank(&self) -> Bank {
-        let L2Params { size, ways, sfifo, latency, mshrs, targets, writes, .. } = *self;
-        Bank { srsp: self.srsp.clone(), size, ways, sfifo, latency, mshrs, targets, writes }
+    /// The same bank with other sizes.
+    #[must_use]
+    pub fn sized(self, change: impl FnOnce(Bank) -> Bank) -> L2Params {
+        L2Params { bank: change(self.bank), ..self }
     }
+
     /// Width of a lock's number.
     pub fn lock_bits(&self) -> u32 {
         bits_for(u64::from(self.locks))
     }
     /// Cycles for which a line stays free for a read that had waited for a lock: an answer's way and back.
     pub fn grace(&self) -> u32 {
-        self.latency + 16 + 2 * self.link.max(16)
+        self.bank.latency + 16 + 2 * self.link.max(16)
     }
 
     /// Module name, unique per parameters.
@@ -98,9 +73,9 @@ impl L2Params {
             fault => format!("_{}", fault.word()),
         };
         let link = if self.link == 4 { String::new() } else { format!("_j{}", self.link) };
-        let own = self.bank().name(&format!("k{}", self.locks));
+        let own = self.bank.name(&format!("k{}", self.locks));
         let system = self.system.word().replace('-', "_");
-        format!("srsp_l2_{system}_{}_{own}{link}{fault}", self.srsp.tag())
+        format!("srsp_l2_{system}_{}_{own}{link}{fault}", self.bank.srsp.tag())
     }
 
     /// Checks the bank's own values.
@@ -108,7 +83,7 @@ impl L2Params {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        self.bank().validate("srsp-l2")?;
+        self.bank.validate("srsp-l2")?;
         within("srsp-l2", ("locks", self.locks), (1, 64))?;
         within("srsp-l2", ("link", self.link), (1, 64))
     }
@@ -118,20 +93,12 @@ impl L2Params {
     /// # Errors
     /// A value that is no number, unknown or illegal.
     pub fn from_set(set: &ParamSet) -> Result<L2Params, BlockError> {
-        let Bank { srsp, size, ways, sfifo, latency, mshrs, targets, writes } = Bank::from_set(set)?;
         let p = L2Params {
+            bank: Bank::from_set(set)?,
             system: value(Impl::WORDS, set, "impl")?,
             locks: count_of(set, "locks")?,
             link: count_of(set, "link")?,
             fault: value(L2Fault::WORDS, set, "inject")?,
-            srsp,
-            size,
-            ways,
-            sfifo,
-            latency,
-            mshrs,
-            targets,
-            writes,
         };
         p.validate()?;
         Ok(p)

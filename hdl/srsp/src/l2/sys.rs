@@ -59,9 +59,9 @@ impl SysUnit {
         SysUnit {
             state: reg::<Enum<SysState>>("sys_state", ()),
             drops: reg::<Bool>("sys_drops", ()),
-            src: reg::<Bits>("sys_src", p.srsp.cu_bits()),
-            left: reg::<Bits>("sys_left", bits_for(u64::from(p.bank().sfifo_entries()) + 1)),
-            set: reg::<Bits>("sys_set", p.bank().set_bits()),
+            src: reg::<Bits>("sys_src", p.bank.srsp.cu_bits()),
+            left: reg::<Bits>("sys_left", bits_for(u64::from(p.bank.sfifo_entries()) + 1)),
+            set: reg::<Bits>("sys_set", p.bank.set_bits()),
         }
     }
 
@@ -101,7 +101,7 @@ impl SysUnit {
     /// Moves on; called before [`SysUnit::begin`] can be. `epoch` is that of the writes sent.
     pub fn connect(&self, p: &L2Params, needs: &SysNeeds, epoch: &Reg<Bits>) {
         let is = |state| self.state.get().is(state);
-        let last = self.set.get().eq(u64::from(p.bank().sets() - 1));
+        let last = self.set.get().eq(u64::from(p.bank.sets() - 1));
         when(is(SysState::Drain) & needs.drained, || {
             self.left.set(needs.count);
             self.state.set(SysState::Flush);

@@ -141,16 +141,16 @@ pub(super) type Order = bank::Order<Follows>;
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = L2Params)]
 pub(super) struct Step {
-    #[width(p.bank().set_bits())]
+    #[width(p.bank.set_bits())]
     pub set: Bits,
-    #[width(p.bank().way_bits())]
+    #[width(p.bank.way_bits())]
     pub way: Bits,
-    #[width(p.bank().tag_bits())]
+    #[width(p.bank.tag_bits())]
     pub tag: Bits,
     /// State of the line before.
     pub state: Enum<LineState>,
     #[flat]
-    #[shape(p.bank())]
+    #[shape(p.bank)]
     pub work: bank::Work<Put, Shows, Follows>,
     /// It writes the message's bytes, not those of the line.
     pub around: Bool,

@@ -24,20 +24,8 @@ pub trait Faults: Copy + 'static {
 /// What fixes an L1 that registers lines, with faults `I`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegisteringParams<I> {
-    /// Widths of messages; MSHRs and WBT entries.
-    pub srsp: Srsp,
-    /// Capacity in bytes: 16 KB.
-    pub size: u32,
-    /// Ways, a power of two, 2..32.
-    pub ways: u32,
-    /// Cycles from the slot of an operation to its answer, 2..64.
-    pub latency: u32,
-    /// Entries of the sFIFO, 2..256.
-    pub sfifo: u32,
-    /// Operations that wait for one line, 1..64.
-    pub targets: u32,
-    /// Operations of several steps (fences, begin and end of kernels) that wait behind the one at work, 1..64.
-    pub sq: u32,
+    /// Sizes and widths.
+    pub shape: Shape,
     /// Victims are lines that are not registered, while there are any: `OWNED_AWARE`.
     pub owned_aware: bool,
     /// Fault (simulation only).
@@ -47,15 +35,13 @@ pub struct RegisteringParams<I> {
 impl<I: Faults> RegisteringParams<I> {
     /// The published L1: 16 KB in 16 ways, 4 cycles.
     pub fn published(srsp: Srsp) -> RegisteringParams<I> {
-        let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::published(srsp);
-        let (owned_aware, inject) = (true, I::NONE);
-        RegisteringParams { srsp, size, ways, latency, sfifo, targets, sq, owned_aware, inject }
+        RegisteringParams { shape: Shape::published(srsp), owned_aware: true, inject: I::NONE }
     }
 
-    /// Sizes and widths.
-    pub fn shape(&self) -> Shape {
-        let RegisteringParams { size, ways, latency, sfifo, targets, sq, .. } = *self;
-        Shape { srsp: self.srsp.clone(), size, ways, latency, sfifo, targets, sq }
+    /// The same L1 with other sizes.
+    #[must_use]
+    pub fn sized(self, change: impl FnOnce(Shape) -> Shape) -> RegisteringParams<I> {
+        RegisteringParams { shape: change(self.shape), ..self }
     }
 
     /// Module name, unique per parameters.
@@ -63,9 +49,9 @@ impl<I: Faults> RegisteringParams<I> {
         format!(
             "{}_{}_t{}_q{}_o{}_{}",
             I::HEAD,
-            self.shape().tag(),
-            self.targets,
-            self.sq,
+            self.shape.tag(),
+            self.shape.targets,
+            self.shape.sq,
             u8::from(self.owned_aware),
             self.inject.word().replace('-', "_"),
         )
@@ -76,7 +62,7 @@ impl<I: Faults> RegisteringParams<I> {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        self.shape().validate(I::BLOCK)
+        self.shape.validate(I::BLOCK)
     }
 
     /// Builds the block that `describe` describes.
@@ -93,8 +79,8 @@ impl<I: Faults> RegisteringParams<I> {
 
     /// Tells the module what fixes it.
     pub(crate) fn tell(&self) {
-        self.shape().tell_cache();
-        self.shape().tell_queues();
+        self.shape.tell_cache();
+        self.shape.tell_queues();
         param("owned_aware", u32::from(self.owned_aware));
         param("inject", self.inject.word());
     }
@@ -104,10 +90,9 @@ impl<I: Faults> RegisteringParams<I> {
     /// # Errors
     /// A value that is no number, not known or illegal.
     pub fn from_set(set: &ParamSet) -> Result<RegisteringParams<I>, BlockError> {
-        let Shape { srsp, size, ways, latency, sfifo, targets, sq } = Shape::from_set(set)?;
+        let shape = Shape::from_set(set)?;
         let owned_aware = set.within("owned_aware", 0, 1)? == 1;
-        let inject = value(I::ALL, set, "inject")?;
-        let params = RegisteringParams { srsp, size, ways, latency, sfifo, targets, sq, owned_aware, inject };
+        let params = RegisteringParams { shape, owned_aware, inject: value(I::ALL, set, "inject")? };
         params.validate()?;
         Ok(params)
     }

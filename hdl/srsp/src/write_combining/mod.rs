@@ -31,4 +31,4 @@ pub(crate) mod steps;
 pub(crate) mod wbt;
 
 pub(crate) use lines::{Found, LineStates, Lines};
-pub(crate) use shape::Shape;
+pub use shape::Shape;

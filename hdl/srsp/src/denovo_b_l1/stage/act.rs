@@ -150,7 +150,7 @@ impl Slot<'_> {
         let (core, line, found) = (self.core, self.at.op.line, &self.at.found);
         core.arrays.put_tag(found, self.at.way, line);
         let clean = found.state.is_any(&[LineState::I, LineState::V]);
-        when(clean, || core.arrays.put_mask(found, self.at.way, lit_bv(Bv::zero(core.p.srsp.line))));
+        when(clean, || core.arrays.put_mask(found, self.at.way, lit_bv(Bv::zero(core.p.shape.srsp.line))));
         let (entry, miss) = self.send_reg(line, !clean);
         when(plan.row.does(Operate::Again), || core.misses.take_alone(entry, &miss))
             .otherwise(|| core.misses.take(entry, &miss, &self.as_target()));

@@ -29,7 +29,7 @@ impl Slot<'_> {
         let no_channel = gives & !core.can_give_back();
         let waits = self.waits(&row, (looks, steps, opens));
         let (word, wrote) =
-            perform(&op.atomic(), op.old_word(core.arrays.data(self.at.way)), core.p.srsp.data_bits());
+            perform(&op.atomic(), op.old_word(core.arrays.data(self.at.way)), core.p.shape.srsp.data_bits());
         let performs = does(Operate::Perform) & !self.acquires();
         let stores = looks & self.at.is(Kind::Store) & op.want_ack;
         let answers = !(does(Operate::Hit) | performs | stores) | core.replies.room();

@@ -4,6 +4,8 @@ use super::keys::{SrspProtocol, SrspSlip};
 use super::{Gpu, SrspFabricParams, SrspKeys};
 use crate::config::Common;
 use crate::dram::DramTiming;
+use weft_srsp::Shape;
+use weft_srsp::bank::Bank;
 use weft_srsp::fabric::{Network, RegisteringFabricParams, System};
 use weft_srsp::hlrc_l2::{HlrcL2Fault, HlrcL2Params};
 use weft_srsp::l1::{Inject, L1Params};
@@ -40,25 +42,21 @@ impl SrspKeys {
         let published = RegisteringFabricParams::of(srsp, network);
         RegisteringFabricParams {
             l1: RegisteringParams {
+                owned_aware: self.owned_aware,
+                inject: inject.unwrap_or(I::NONE),
+                ..published.l1
+            }
+            .sized(|s| Shape {
                 size: self.l1_size,
                 ways: self.l1_ways,
                 latency: self.l1_latency,
                 sfifo: self.l1_sfifo,
                 targets: self.l1_targets,
                 sq: self.sync_queue,
-                owned_aware: self.owned_aware,
-                inject: inject.unwrap_or(I::NONE),
-                ..published.l1
-            },
+                ..s
+            }),
             l2: HlrcL2Params {
-                size: self.l2_size,
-                ways: self.l2_ways,
-                latency: self.l2_latency,
-                sfifo: self.l2_sfifo,
                 revokes: self.revokes,
-                mshrs: self.l2_mshrs,
-                targets: self.l2_targets,
-                writes: self.l2_writes,
                 write: self.l2_write.write(),
                 owned_aware: self.owned_aware,
                 fault: if self.inject == SrspSlip::OldRead {
@@ -68,6 +66,16 @@ impl SrspKeys {
                 },
                 ..published.l2
             }
+            .sized(|s| Bank {
+                size: self.l2_size,
+                ways: self.l2_ways,
+                latency: self.l2_latency,
+                sfifo: self.l2_sfifo,
+                mshrs: self.l2_mshrs,
+                targets: self.l2_targets,
+                writes: self.l2_writes,
+                ..s
+            })
             .of(I::REGISTERED),
             network,
         }
@@ -77,31 +85,32 @@ impl SrspKeys {
         let published = SrspFabricParams::of(srsp, system);
         SrspFabricParams {
             l1: L1Params {
-                size: self.l1_size,
-                ways: self.l1_ways,
-                latency: self.l1_latency,
-                sfifo: self.l1_sfifo,
                 pa: self.pa_entries,
                 aff: self.aff_entries,
-                targets: self.l1_targets,
-                sq: self.sync_queue,
                 closes: self.broadcast_closes.closes(),
                 // A slip that they do not know is refused when the keys are checked.
                 inject: self.inject.scoped().unwrap_or(Inject::None),
                 ..published.l1
-            },
-            l2: L2Params {
+            }
+            .sized(|s| Shape {
+                size: self.l1_size,
+                ways: self.l1_ways,
+                latency: self.l1_latency,
+                sfifo: self.l1_sfifo,
+                targets: self.l1_targets,
+                sq: self.sync_queue,
+                ..s
+            }),
+            l2: L2Params { locks: self.locks, link: self.crossbar_latency, ..published.l2 }.sized(|s| Bank {
                 size: self.l2_size,
                 ways: self.l2_ways,
                 latency: self.l2_latency,
                 sfifo: self.l2_sfifo,
-                locks: self.locks,
                 mshrs: self.l2_mshrs,
                 targets: self.l2_targets,
                 writes: self.l2_writes,
-                link: self.crossbar_latency,
-                ..published.l2
-            },
+                ..s
+            }),
             link: self.crossbar_latency,
             columns: self.mesh,
             ..published

@@ -69,9 +69,9 @@ impl Gpu {
 
     pub(super) fn bank(&self) -> BankShape {
         let bank = match self {
-            Gpu::Scoped(p) => p.l2.bank(),
-            Gpu::Registering(p) => p.l2.bank(),
-            Gpu::RegisteringWrites(p) => p.l2.bank(),
+            Gpu::Scoped(p) => &p.l2.bank,
+            Gpu::Registering(p) => &p.l2.bank,
+            Gpu::RegisteringWrites(p) => &p.l2.bank,
         };
         BankShape { sets: bank.sets(), ways: bank.ways, tag_bits: bank.tag_bits() }
     }

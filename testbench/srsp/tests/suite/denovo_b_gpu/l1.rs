@@ -4,6 +4,7 @@ mod waits;
 
 use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp};
 use weft_rtl::bv::Bv;
+use weft_srsp::Shape;
 use weft_srsp::denovo_b_l1::{DenovoInject, DenovoL1Params, denovo_b_l1};
 use weft_srsp::msg::{OwnerOp, OwnerProbe, Req, ReqOp, Rsp, RspOp, Wb, WbOp};
 use weft_srsp::params::Srsp;
@@ -41,12 +42,12 @@ pub struct L1 {
 /// 4 sets of 2 ways.
 pub fn small() -> DenovoL1Params {
     let srsp = Srsp { cus: 4, addr_bits: 32, banks: 2, mshrs: 4, wbt: 3, ..Srsp::default() };
-    DenovoL1Params { size: 512, ways: 2, sfifo: 4, targets: 2, sq: 4, ..DenovoL1Params::published(srsp) }
+    DenovoL1Params::published(srsp).sized(|s| Shape { size: 512, ways: 2, sfifo: 4, targets: 2, sq: 4, ..s })
 }
 
 impl L1 {
     pub fn new(p: &DenovoL1Params) -> L1 {
-        let s = p.srsp.clone();
+        let s = p.shape.srsp.clone();
         let mut b = Bench::new(&denovo_b_l1(p).expect("legal"), 1);
         b.set("own", OWN);
         b.source::<CuReq>("cu_req", &s.cu());

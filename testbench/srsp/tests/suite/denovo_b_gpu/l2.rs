@@ -1,6 +1,7 @@
 //! `denovo-b-l2` alone: the test is its L1s and its memory.
 
 use weft_rtl::bv::Bv;
+use weft_srsp::bank;
 use weft_srsp::hlrc_l2::{HlrcL2Params, Registered, hlrc_l2};
 use weft_srsp::msg::{MemOp, MemReq, MemRsp, OwnerOp, OwnerProbe, Req, ReqOp, Rsp, RspOp, Wb, WbOp};
 use weft_srsp::params::Srsp;
@@ -33,22 +34,21 @@ struct Bank {
 fn small() -> HlrcL2Params {
     let srsp = Srsp { cus: 4, addr_bits: 32, banks: 1, mshrs: 4, wbt: 3, ..Srsp::default() };
     let p = HlrcL2Params::published(srsp).of(Registered::Writes);
-    HlrcL2Params {
+    HlrcL2Params { revokes: 2, ..p }.sized(|s| bank::Bank {
         size: 512,
         ways: 2,
         sfifo: 4,
-        revokes: 2,
         latency: 8,
         mshrs: 4,
         targets: 3,
         writes: 4,
-        ..p
-    }
+        ..s
+    })
 }
 
 impl Bank {
     fn new(p: &HlrcL2Params) -> Bank {
-        let s = p.srsp.clone();
+        let s = p.bank.srsp.clone();
         let mut b = Bench::new(&hlrc_l2(p).expect("legal"), 1);
         b.set("own", 0);
         for c in 0..s.cus {

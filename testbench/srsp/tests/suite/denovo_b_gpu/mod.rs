@@ -5,6 +5,8 @@ mod l2;
 
 use crate::hlrc_gpu::world::World;
 use std::collections::BTreeSet;
+use weft_srsp::Shape;
+use weft_srsp::bank::Bank;
 use weft_srsp::denovo_b_l1::{DenovoInject, DenovoL1Params};
 use weft_srsp::hlrc_l2::{HlrcL2Fault, HlrcL2Params, Registered};
 use weft_srsp::params::Srsp;
@@ -14,25 +16,16 @@ type Gpu = (DenovoL1Params, HlrcL2Params);
 /// A small GPU: L1s of 8 lines, banks of 8 lines.
 fn small(cus: u32) -> Gpu {
     let srsp = Srsp { cus, addr_bits: 32, banks: 2, mshrs: 4, wbt: 3, ..Srsp::default() };
-    let l1 = DenovoL1Params {
+    let l1 = DenovoL1Params::published(srsp.clone()).sized(|s| Shape {
         size: 512,
         ways: 2,
         sfifo: 4,
         targets: 4,
         sq: 4,
-        ..DenovoL1Params::published(srsp.clone())
-    };
-    let l2 = HlrcL2Params {
-        size: 1024,
-        ways: 4,
-        sfifo: 8,
-        revokes: 2,
-        latency: 8,
-        mshrs: 4,
-        targets: 3,
-        writes: 4,
-        ..HlrcL2Params::published(srsp).of(Registered::Writes)
-    };
+        ..s
+    });
+    let l2 = HlrcL2Params { revokes: 2, ..HlrcL2Params::published(srsp).of(Registered::Writes) }
+        .sized(|s| Bank { size: 1024, ways: 4, sfifo: 8, latency: 8, mshrs: 4, targets: 3, writes: 4, ..s });
     (l1, l2)
 }
 
@@ -70,10 +63,25 @@ fn owned_lines_are_evicted_and_recalled() {
 fn the_smallest_gpu_goes_on() {
     for seed in 7..10 {
         let (l1, l2) = small(3);
-        let srsp = Srsp { mshrs: 1, wbt: 2, banks: 1, ..l1.srsp.clone() };
-        let l1 =
-            DenovoL1Params { srsp: srsp.clone(), size: 256, sfifo: 2, targets: 1, sq: 1, latency: 2, ..l1 };
-        let l2 = HlrcL2Params { srsp, size: 512, ways: 2, revokes: 1, mshrs: 2, targets: 1, writes: 1, ..l2 };
+        let srsp = Srsp { mshrs: 1, wbt: 2, banks: 1, ..l1.shape.srsp.clone() };
+        let l1 = l1.sized(|s| Shape {
+            srsp: srsp.clone(),
+            size: 256,
+            sfifo: 2,
+            targets: 1,
+            sq: 1,
+            latency: 2,
+            ..s
+        });
+        let l2 = HlrcL2Params { revokes: 1, ..l2 }.sized(|s| Bank {
+            srsp,
+            size: 512,
+            ways: 2,
+            mshrs: 2,
+            targets: 1,
+            writes: 1,
+            ..s
+        });
         passes(&(l1, l2), 3, 25, seed);
     }
 }
@@ -87,7 +95,7 @@ fn one_cu_alone() {
 fn eight_cus_of_the_published_sizes() {
     let srsp = Srsp { cus: 8, ..Srsp::default() };
     let bank = HlrcL2Params::published(srsp.clone()).of(Registered::Writes);
-    let p = (DenovoL1Params::published(srsp), HlrcL2Params { size: 1 << 18, ..bank });
+    let p = (DenovoL1Params::published(srsp), bank.sized(|s| Bank { size: 1 << 18, ..s }));
     let w = passes(&p, 3, 30, 11);
     assert!(w.b.counted("denovo_b_l1_local") > 0 && w.b.counted("denovo_b_l1_owned_loads") > 0);
 }
@@ -96,8 +104,10 @@ fn eight_cus_of_the_published_sizes() {
 fn is_found(change: impl Fn(Gpu) -> Gpu + std::panic::RefUnwindSafe) -> bool {
     (20..30).any(|seed| {
         let (l1, l2) = small(4);
-        let roomy =
-            (DenovoL1Params { size: 4096, ways: 4, sfifo: 16, ..l1 }, HlrcL2Params { size: 1 << 14, ..l2 });
+        let roomy = (
+            l1.sized(|s| Shape { size: 4096, ways: 4, sfifo: 16, ..s }),
+            l2.sized(|s| Bank { size: 1 << 14, ..s }),
+        );
         std::panic::catch_unwind(|| passes(&change(roomy), 3, 60, seed)).is_err()
     })
 }
@@ -122,7 +132,7 @@ const UNMET: [&str; 2] = ["srsp.denovo_b_l1.op.FenceAcq", "srsp.denovo_b_l1.op.F
 #[test]
 fn rows_and_races_are_met() {
     let (l1, l2) = small(4);
-    let tight = Srsp { mshrs: 2, wbt: 2, ..l1.srsp.clone() };
+    let tight = Srsp { mshrs: 2, wbt: 2, ..l1.shape.srsp.clone() };
     let gpus = [
         (l1.clone(), l2.clone()),
         (
@@ -130,10 +140,13 @@ fn rows_and_races_are_met() {
             HlrcL2Params { owned_aware: false, revokes: 1, ..l2.clone() },
         ),
         (
-            DenovoL1Params { srsp: tight.clone(), sfifo: 2, targets: 1, sq: 2, ..l1.clone() },
-            HlrcL2Params { srsp: tight, size: 512, ways: 2, targets: 1, writes: 1, ..l2.clone() },
+            l1.clone().sized(|s| Shape { srsp: tight.clone(), sfifo: 2, targets: 1, sq: 2, ..s }),
+            l2.clone().sized(|s| Bank { srsp: tight, size: 512, ways: 2, targets: 1, writes: 1, ..s }),
         ),
-        (DenovoL1Params { size: 2048, ways: 4, sfifo: 16, ..l1 }, HlrcL2Params { size: 1 << 13, ..l2 }),
+        (
+            l1.sized(|s| Shape { size: 2048, ways: 4, sfifo: 16, ..s }),
+            l2.sized(|s| Bank { size: 1 << 13, ..s }),
+        ),
     ];
     let mut unmet: Option<BTreeSet<String>> = None;
     for (turn, p) in gpus.iter().cycle().take(12).enumerate() {

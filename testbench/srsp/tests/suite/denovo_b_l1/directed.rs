@@ -3,6 +3,7 @@
 use crate::denovo_b_l1::world::{World, small};
 use crate::l1_bench::ask::{ACQ, Ask, REL, RLX};
 use crate::l1_bench::banks::LINE;
+use weft_srsp::Shape;
 use weft_srsp::denovo_b_l1::{DenovoInject, DenovoL1Params};
 use weft_srsp::msg::{RspOp, SyncOp};
 use weft_srsp_bench::memory::Access;
@@ -20,7 +21,7 @@ fn quiet() -> World {
     quiet_with(DenovoInject::None)
 }
 fn quiet_with(inject: DenovoInject) -> World {
-    let mut w = World::new(&DenovoL1Params { size: 512, inject, ..small() }, 1);
+    let mut w = World::new(&DenovoL1Params { inject, ..small() }.sized(|s| Shape { size: 512, ..s }), 1);
     w.banks.slow = 3;
     w.rest(40);
     w

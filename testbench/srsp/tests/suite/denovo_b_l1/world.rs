@@ -4,6 +4,7 @@ use crate::hlrc_l1::world::{Registers, WorldOf};
 use crate::l1_bench::banks::OWN;
 use std::sync::Arc;
 use weft_rtl::ir::Module;
+use weft_srsp::Shape;
 use weft_srsp::denovo_b_l1::{DenovoL1Params, denovo_b_l1};
 use weft_srsp::msg::{OwnerOp, OwnerProbe};
 use weft_srsp::params::Srsp;
@@ -23,7 +24,7 @@ impl Registers for DenovoB {
         denovo_b_l1(p).expect("legal parameters")
     }
     fn system(p: &DenovoL1Params) -> &Srsp {
-        &p.srsp
+        &p.shape.srsp
     }
     fn connect(b: &mut Bench, s: &Srsp) {
         b.source::<OwnerProbe>("probe", s);
@@ -37,13 +38,13 @@ impl Registers for DenovoB {
 /// A small L1: 2 sets of 2 ways, short queues.
 pub fn small() -> DenovoL1Params {
     let srsp = Srsp { cus: 4, addr_bits: 32, line: 64, banks: 2, mshrs: 3, wbt: 3 };
-    DenovoL1Params {
+    DenovoL1Params::published(srsp).sized(|s| Shape {
         size: 256,
         ways: 2,
         latency: 3,
         sfifo: 4,
         targets: 3,
         sq: 2,
-        ..DenovoL1Params::published(srsp)
-    }
+        ..s
+    })
 }

@@ -1,5 +1,7 @@
 //! Whole GPUs with hLRC: locks passed round between CUs, with every word behind them checked, on both networks and with both ways of writing.
 
+use weft_srsp::Shape;
+use weft_srsp::bank::Bank;
 use weft_srsp::fabric::{HlrcFabricParams, Network, registering_fabric};
 use weft_srsp::hlrc_l1::HlrcL1Params;
 use weft_srsp::hlrc_l2::{HlrcL2Fault, HlrcL2Params, L2Write};
@@ -14,19 +16,17 @@ fn small(write: L2Write, cus: u32, network: Network) -> HlrcFabricParams {
     let srsp = Srsp { cus, addr_bits: 32, banks: 2, mshrs: 4, wbt: 4, ..Srsp::default() };
     let p = HlrcFabricParams::of(srsp, network);
     HlrcFabricParams {
-        l1: HlrcL1Params { size: 512, ways: 2, sfifo: 4, targets: 4, sq: 4, ..p.l1 },
-        l2: HlrcL2Params {
+        l1: p.l1.sized(|s| Shape { size: 512, ways: 2, sfifo: 4, targets: 4, sq: 4, ..s }),
+        l2: HlrcL2Params { revokes: 2, write, ..p.l2 }.sized(|s| Bank {
             size: 1024,
             ways: 4,
             sfifo: 8,
-            revokes: 2,
             latency: 8,
             mshrs: 4,
             targets: 3,
             writes: 4,
-            write,
-            ..p.l2
-        },
+            ..s
+        }),
         ..p
     }
 }
@@ -72,7 +72,7 @@ fn a_small_bank_recalls() {
     for (write, _) in L2Write::WORDS {
         for owned_aware in [true, false] {
             let p = small(*write, 4, FLAT);
-            let l2 = HlrcL2Params { size: 512, ways: 2, owned_aware, ..p.l2.clone() };
+            let l2 = HlrcL2Params { owned_aware, ..p.l2.clone() }.sized(|s| Bank { size: 512, ways: 2, ..s });
             let l1 = HlrcL1Params { owned_aware, ..p.l1.clone() };
             let w = passes(&HlrcFabricParams { l1, l2, ..p }, 6, 25, 20);
             assert!(w.b.counted("l2_recalls") > 0);
@@ -89,7 +89,8 @@ fn lines_are_given_back_from_both_sides() {
         let write = L2Write::WORDS[seed as usize % 2].0;
         let network = [FLAT, Network::Mesh { columns: 2 }, Network::Flat { link: 9 }][seed as usize % 3];
         let p = small(write, 6, network);
-        let l1 = HlrcL1Params { size: 256, owned_aware: seed % 4 < 2, ..p.l1.clone() };
+        let l1 =
+            HlrcL1Params { owned_aware: seed % 4 < 2, ..p.l1.clone() }.sized(|s| Shape { size: 256, ..s });
         let l2 = HlrcL2Params { owned_aware: seed % 4 > 0, ..p.l2.clone() };
         let w = passes(&HlrcFabricParams { l1, l2, ..p }, 12, 20, seed);
         for (sum, name) in seen.iter_mut().zip(NAMES) {

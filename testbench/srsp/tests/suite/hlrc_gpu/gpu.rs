@@ -12,8 +12,8 @@ use weft_srsp::registering::RegisteringParams;
 
 /// Builds it; ports `cuC_req`, `cuC_rsp`, `memB_req`, `memB_rsp`.
 pub fn gpu<I: System>(l1: &RegisteringParams<I>, l2: &HlrcL2Params) -> Arc<Module> {
-    let s = &l1.srsp;
-    assert_eq!(s, &l2.srsp);
+    let s = &l1.shape.srsp;
+    assert_eq!(s, &l2.bank.srsp);
     let name = |what: &str| format!("hlrc_{what}_{}", s.tag());
     let bank_of = |addr: Bits| s.bank_of(s.line_of(addr));
     let (n, banks) = (s.cus, s.banks);

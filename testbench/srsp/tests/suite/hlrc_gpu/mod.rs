@@ -3,6 +3,8 @@
 mod gpu;
 pub mod world;
 
+use weft_srsp::Shape;
+use weft_srsp::bank::Bank;
 use weft_srsp::hlrc_l1::{HlrcInject, HlrcL1Params};
 use weft_srsp::hlrc_l2::{HlrcL2Params, L2Write};
 use weft_srsp::params::Srsp;
@@ -11,25 +13,24 @@ use world::World;
 /// A small GPU: L1s of 8 lines, banks of 8 lines.
 fn small(cus: u32) -> (HlrcL1Params, HlrcL2Params) {
     let srsp = Srsp { cus, addr_bits: 32, banks: 2, mshrs: 4, wbt: 3, ..Srsp::default() };
-    let l1 = HlrcL1Params {
+    let l1 = HlrcL1Params::published(srsp.clone()).sized(|s| Shape {
         size: 512,
         ways: 2,
         sfifo: 4,
         targets: 4,
         sq: 4,
-        ..HlrcL1Params::published(srsp.clone())
-    };
-    let l2 = HlrcL2Params {
+        ..s
+    });
+    let l2 = HlrcL2Params { revokes: 2, ..HlrcL2Params::published(srsp) }.sized(|s| Bank {
         size: 1024,
         ways: 4,
         sfifo: 8,
-        revokes: 2,
         latency: 8,
         mshrs: 4,
         targets: 3,
         writes: 4,
-        ..HlrcL2Params::published(srsp)
-    };
+        ..s
+    });
     (l1, l2)
 }
 
@@ -65,10 +66,25 @@ fn owned_lines_are_evicted_and_recalled() {
 fn the_smallest_gpu_goes_on() {
     for seed in 7..10 {
         let (l1, l2) = small(3);
-        let srsp = Srsp { mshrs: 1, wbt: 2, banks: 1, ..l1.srsp.clone() };
-        let l1 =
-            HlrcL1Params { srsp: srsp.clone(), size: 256, sfifo: 2, targets: 1, sq: 1, latency: 2, ..l1 };
-        let l2 = HlrcL2Params { srsp, size: 512, ways: 2, revokes: 1, mshrs: 2, targets: 1, writes: 1, ..l2 };
+        let srsp = Srsp { mshrs: 1, wbt: 2, banks: 1, ..l1.shape.srsp.clone() };
+        let l1 = l1.sized(|s| Shape {
+            srsp: srsp.clone(),
+            size: 256,
+            sfifo: 2,
+            targets: 1,
+            sq: 1,
+            latency: 2,
+            ..s
+        });
+        let l2 = HlrcL2Params { revokes: 1, ..l2 }.sized(|s| Bank {
+            srsp,
+            size: 512,
+            ways: 2,
+            mshrs: 2,
+            targets: 1,
+            writes: 1,
+            ..s
+        });
         passes(&(l1, l2), 3, 25, seed);
     }
 }
@@ -83,7 +99,7 @@ fn eight_cus_of_the_published_sizes() {
     let srsp = Srsp { cus: 8, ..Srsp::default() };
     let p = (
         HlrcL1Params::published(srsp.clone()),
-        HlrcL2Params { size: 1 << 18, ..HlrcL2Params::published(srsp) },
+        HlrcL2Params::published(srsp).sized(|s| Bank { size: 1 << 18, ..s }),
     );
     let w = passes(&p, 3, 30, 11);
     assert!(w.b.counted("hlrc_l1_local") > 0);
@@ -95,8 +111,8 @@ fn faults_are_found() {
     for inject in [HlrcInject::FlushAfterAck, HlrcInject::NoGainInv, HlrcInject::LateCapture] {
         let found = (20..30).any(|seed| {
             let (l1, l2) = small(4);
-            let l1 = HlrcL1Params { inject, size: 4096, ways: 4, sfifo: 16, ..l1 };
-            let l2 = HlrcL2Params { size: 1 << 14, ..l2 };
+            let l1 = HlrcL1Params { inject, ..l1 }.sized(|s| Shape { size: 4096, ways: 4, sfifo: 16, ..s });
+            let l2 = l2.sized(|s| Bank { size: 1 << 14, ..s });
             std::panic::catch_unwind(|| passes(&(l1, l2), 3, 60, seed)).is_err()
         });
         assert!(found, "{inject:?}");

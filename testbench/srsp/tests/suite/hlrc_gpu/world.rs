@@ -93,7 +93,7 @@ impl World {
         shared: u64,
         seed: u64,
     ) -> World {
-        let s = &p.0.srsp;
+        let s = &p.0.shape.srsp;
         let mut b = Bench::new(&gpu(p.0, p.1), seed);
         for c in 0..s.cus {
             b.source::<CuReq>(&format!("cu{c}_req"), &s.cu());

@@ -5,6 +5,7 @@ use crate::hlrc_l1::world::{World, atomic, small};
 use crate::l1_bench::ask::Ask;
 use crate::l1_bench::banks::{LINE, OWN};
 use crate::l1_bench::mask;
+use weft_srsp::Shape;
 use weft_srsp::hlrc_l1::HlrcL1Params;
 use weft_srsp::msg::{Probe, ProbeOp, Rsp, RspOp, SyncOp};
 use weft_srsp_bench::bench::Msg;
@@ -26,7 +27,7 @@ fn quiet_at(p: &HlrcL1Params) -> World {
 
 /// 4 sets of 2 ways.
 fn quiet() -> World {
-    quiet_at(&HlrcL1Params { size: 512, ..small() })
+    quiet_at(&small().sized(|s| Shape { size: 512, ..s }))
 }
 
 fn line(addr: u64) -> u64 {
@@ -61,7 +62,7 @@ fn the_first_atomic_registers_and_the_next_ones_stay() {
     for old in 8..12 {
         let (found, cycles) = w.alone(add(A, 1));
         // Taken in the first cycle, its slot is the second.
-        assert_eq!((found, cycles), (old, u64::from(w.p.latency) + 1));
+        assert_eq!((found, cycles), (old, u64::from(w.p.shape.latency) + 1));
     }
     assert_eq!(saw(&mut w), seen(&[]));
     assert_eq!((w.b.counted("hlrc_l1_reg"), w.b.counted("hlrc_l1_local")), (1, 4));
@@ -274,8 +275,8 @@ fn the_second_user_of_the_capture_buffer_waits() {
 #[test]
 fn given_back_lines_never_fill_the_wbt() {
     for wbt in [2, 3] {
-        let mut p = HlrcL1Params { size: 2048, ways: 4, ..small() };
-        p.srsp.wbt = wbt;
+        let mut p = small().sized(|s| Shape { size: 2048, ways: 4, ..s });
+        p.shape.srsp.wbt = wbt;
         let mut w = quiet_at(&p);
         w.hold_probes = true;
         let lines: Vec<u64> = (0..4).map(|i| 0x8000 + 0x200 * i).collect();
@@ -418,7 +419,7 @@ fn a_pending_registration_stays_over_an_invalidation() {
 #[test]
 fn victims_are_lines_that_are_not_registered() {
     for aware in [true, false] {
-        let p = HlrcL1Params { size: 2048, ways: 4, owned_aware: aware, ..small() };
+        let p = HlrcL1Params { owned_aware: aware, ..small() }.sized(|s| Shape { size: 2048, ways: 4, ..s });
         let mut w = quiet_at(&p);
         let lines: Vec<u64> = (0..5).map(|i| 0x8000 + 0x200 * i).collect();
         own(&mut w, lines[0]);
@@ -472,7 +473,7 @@ fn fences_do_what_they_say_beyond_the_work_group() {
 #[test]
 fn hits_and_owned_atomics_take_the_latency_and_stream() {
     for latency in [2, 4, 9] {
-        let mut w = quiet_at(&HlrcL1Params { latency, size: 2048, ..small() });
+        let mut w = quiet_at(&small().sized(|s| Shape { latency, size: 2048, ..s }));
         own(&mut w, A);
         w.alone(Ask::Load(Y));
         for ask in [Ask::Load(Y), add(A, 1)] {
@@ -513,18 +514,19 @@ fn what_never_happens_is_asserted() {
     let revoke = |addr: u64| {
         move |p: &HlrcL1Params| {
             let fields = [("op", ProbeOp::Revoke as u64), ("addr", addr), ("req", OWN)];
-            Msg::of::<Probe>(&p.srsp, &fields)
+            Msg::of::<Probe>(&p.shape.srsp, &fields)
         }
     };
     // Of a line that is not here, and of one that is not owned.
     for addr in [B, Y] {
         assert!(failures("probe", &revoke(addr)).contains(&"revokes_complete".to_string()));
     }
-    let other = |p: &HlrcL1Params| Msg::of::<Probe>(&p.srsp, &[("op", ProbeOp::SelInv as u64), ("addr", A)]);
+    let other =
+        |p: &HlrcL1Params| Msg::of::<Probe>(&p.shape.srsp, &[("op", ProbeOp::SelInv as u64), ("addr", A)]);
     assert!(failures("probe", &other).contains(&"hlrc_l1_revoke".to_string()));
     let rsp = |op: RspOp| {
         move |p: &HlrcL1Params| {
-            Msg::of::<Rsp>(&p.srsp, &[("op", op as u64), ("mshr", 0), ("wbt", 0), ("epoch", 0)])
+            Msg::of::<Rsp>(&p.shape.srsp, &[("op", op as u64), ("mshr", 0), ("wbt", 0), ("epoch", 0)])
         }
     };
     let found = failures("rsp", &rsp(RspOp::WbAck));

@@ -3,6 +3,7 @@
 use crate::hlrc_l1::world::{World, small};
 use std::collections::BTreeSet;
 use weft_bench::seeds::{Work, missed_faults, unseen};
+use weft_srsp::Shape;
 use weft_srsp::hlrc_l1::{HlrcInject, HlrcL1Params};
 use weft_srsp::params::Srsp;
 
@@ -16,7 +17,7 @@ fn trial(p: &HlrcL1Params, seed: u64, cycles: u64) -> BTreeSet<String> {
 
 fn every_value_is_kept(work: Work) {
     // More ways: races of owned victims beside others.
-    let wide = HlrcL1Params { size: 1024, ways: 4, sfifo: 8, ..small() };
+    let wide = small().sized(|s| Shape { size: 1024, ways: 4, sfifo: 8, ..s });
     let kinds = [(small(), 0..12), (wide, 12..18)];
     let missed = unseen(work, &kinds, |_| true, |p, seed| trial(p, seed, 40_000));
     assert!(missed.is_empty(), "never seen: {missed:?}");
@@ -37,12 +38,19 @@ fn long_every_value_is_kept() {
 fn other_sizes_keep_every_value() {
     let p = small();
     let published = HlrcL1Params::published(Srsp { cus: 4, addr_bits: 40, ..Srsp::default() });
-    let one = Srsp { mshrs: 1, wbt: 2, banks: 1, ..p.srsp.clone() };
-    let smallest = HlrcL1Params { srsp: one, latency: 2, sfifo: 2, targets: 1, sq: 1, ..p.clone() };
-    let odd = Srsp { mshrs: 5, wbt: 5, banks: 8, ..p.srsp.clone() };
-    let odd =
-        HlrcL1Params { srsp: odd, size: 1024, ways: 8, sfifo: 7, targets: 5, sq: 3, latency: 9, ..p.clone() };
-    let unaware = HlrcL1Params { owned_aware: false, size: 512, ways: 4, ..p };
+    let one = Srsp { mshrs: 1, wbt: 2, banks: 1, ..p.shape.srsp.clone() };
+    let smallest = p.clone().sized(|s| Shape { srsp: one, latency: 2, sfifo: 2, targets: 1, sq: 1, ..s });
+    let odd = Srsp { mshrs: 5, wbt: 5, banks: 8, ..p.shape.srsp.clone() };
+    let odd = p.clone().sized(|s| Shape {
+        srsp: odd,
+        size: 1024,
+        ways: 8,
+        sfifo: 7,
+        targets: 5,
+        sq: 3,
+        latency: 9,
+    });
+    let unaware = HlrcL1Params { owned_aware: false, ..p }.sized(|s| Shape { size: 512, ways: 4, ..s });
     for (name, p) in [("published", published), ("smallest", smallest), ("odd", odd), ("unaware", unaware)] {
         println!("{name}");
         (40..44).for_each(|seed| drop(trial(&p, seed, 15_000)));
@@ -51,7 +59,7 @@ fn other_sizes_keep_every_value() {
 
 #[test]
 fn a_focused_world_keeps_every_value() {
-    let p = HlrcL1Params { size: 4096, ways: 4, sfifo: 16, ..small() };
+    let p = small().sized(|s| Shape { size: 4096, ways: 4, sfifo: 16, ..s });
     for seed in 50..56 {
         let mut w = World::focused(&p, seed);
         w.run(40_000);
@@ -62,7 +70,7 @@ fn a_focused_world_keeps_every_value() {
 /// Lines that stay owned for long: most atomics are local, and plain accesses of their lines are done at the L2.
 #[test]
 fn a_resident_world_keeps_every_value() {
-    let p = HlrcL1Params { size: 1024, ways: 4, sfifo: 8, ..small() };
+    let p = small().sized(|s| Shape { size: 1024, ways: 4, sfifo: 8, ..s });
     for seed in 56..60 {
         let mut w = World::resident(&p, seed);
         w.run(40_000);
@@ -77,7 +85,7 @@ fn a_resident_world_keeps_every_value() {
 fn faults_are_found() {
     let run = |inject: HlrcInject, seed: u64| {
         let p = HlrcL1Params { inject, ..small() };
-        let wide = HlrcL1Params { size: 4096, ways: 4, sfifo: 16, ..p.clone() };
+        let wide = p.clone().sized(|s| Shape { size: 4096, ways: 4, sfifo: 16, ..s });
         let mut w = match seed % 3 {
             0 => World::focused(&wide, seed),
             1 => World::mixed(&p, seed),

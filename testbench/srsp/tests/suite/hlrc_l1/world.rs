@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use weft_rtl::ir::Module;
+use weft_srsp::Shape;
 use weft_srsp::hlrc_l1::{HlrcL1Params, hlrc_l1};
 use weft_srsp::msg::{Probe, ProbeOp, ReqOp, SyncOp};
 use weft_srsp::params::Srsp;
@@ -67,7 +68,7 @@ impl Registers for Hlrc {
         hlrc_l1(p).expect("legal parameters")
     }
     fn system(p: &HlrcL1Params) -> &Srsp {
-        &p.srsp
+        &p.shape.srsp
     }
     fn connect(b: &mut Bench, s: &Srsp) {
         b.source::<Probe>("probe", s);
@@ -139,15 +140,15 @@ pub type WorldOf<R> = l1_bench::World<Others<R>>;
 /// A small L1: 2 sets of 2 ways, short queues.
 pub fn small() -> HlrcL1Params {
     let srsp = Srsp { cus: 4, addr_bits: 32, line: 64, banks: 2, mshrs: 3, wbt: 3 };
-    HlrcL1Params {
+    HlrcL1Params::published(srsp).sized(|s| Shape {
         size: 256,
         ways: 2,
         latency: 3,
         sfifo: 4,
         targets: 3,
         sq: 2,
-        ..HlrcL1Params::published(srsp)
-    }
+        ..s
+    })
 }
 
 impl<R: Registers> Around for Others<R> {

@@ -3,6 +3,7 @@
 use super::small;
 use crate::hlrc_l2::world::{Mix, World};
 use weft_rtl::area::area;
+use weft_srsp::bank::Bank;
 use weft_srsp::hlrc_l2::{HlrcL2Params, L2Write, hlrc_l2};
 use weft_srsp::params::Srsp;
 
@@ -14,7 +15,7 @@ fn lines_have_the_published_bits() {
     let found = area(&hlrc_l2(&p).expect("legal"));
     let of = |name: &str| -> u64 { found.memories.iter().filter(|m| m.name == name).map(|m| m.bits).sum() };
     let lines = 65_536;
-    assert_eq!(p.bank().tag_bits(), 30);
+    assert_eq!(p.bank.tag_bits(), 30);
     assert_eq!(["tags", "masks", "lines", "trees"].map(of), [lines * 33, lines * 64, lines * 512, 4096 * 15]);
     assert_eq!(of("owners"), lines * 7);
     let sfifo: u64 = found.fields.iter().filter(|f| f.field == "sfifo").map(|f| f.bits).sum();
@@ -31,7 +32,7 @@ fn idle(p: &HlrcL2Params) -> World {
 #[test]
 fn hits_and_revokes_take_the_latency() {
     for latency in [5, 24, 40] {
-        let mut w = idle(&HlrcL2Params { latency, ..small(L2Write::ThroughInv, 3) });
+        let mut w = idle(&small(L2Write::ThroughInv, 3).sized(|s| Bank { latency, ..s }));
         let line = w.lines[0];
         w.read(0, line);
         w.drain();
@@ -51,7 +52,7 @@ fn hits_and_revokes_take_the_latency() {
 #[test]
 fn hits_follow_each_other_without_a_gap() {
     let mut p = small(L2Write::Combine, 6);
-    p.srsp.mshrs = 16;
+    p.bank.srsp.mshrs = 16;
     let mut w = idle(&p);
     let line = w.lines[0];
     w.read(0, line);

@@ -9,6 +9,7 @@ mod slips;
 mod world;
 
 use weft_bench::seeds::{Work, unseen};
+use weft_srsp::bank::Bank;
 use weft_srsp::hlrc_l2::{HlrcL2Params, L2Write};
 use weft_srsp::params::Srsp;
 use world::{Mix, World};
@@ -16,24 +17,21 @@ use world::{Mix, World};
 /// A small bank: 2 sets of 2 ways, 3 sFIFO entries, 2 revocations.
 fn small(write: L2Write, cus: u32) -> HlrcL2Params {
     let srsp = Srsp { cus, addr_bits: 32, banks: 2, mshrs: 4, wbt: 4, ..Srsp::default() };
-    HlrcL2Params {
+    HlrcL2Params { revokes: 2, write, ..HlrcL2Params::published(srsp) }.sized(|s| Bank {
         size: 2 * 2 * 2 * 64,
         ways: 2,
         sfifo: 6,
-        revokes: 2,
         latency: 9,
         mshrs: 3,
         targets: 2,
         writes: 3,
-        write,
-        ..HlrcL2Params::published(srsp)
-    }
+        ..s
+    })
 }
 
 /// The same with sets of four ways.
 fn wider(write: L2Write, cus: u32) -> HlrcL2Params {
-    let p = small(write, cus);
-    HlrcL2Params { ways: 4, size: 2 * p.size, ..p }
+    small(write, cus).sized(|s| Bank { ways: 4, size: 2 * s.size, ..s })
 }
 
 fn sound(p: &HlrcL2Params, mix: Mix, seed: u64, cycles: u64) -> World {
@@ -86,18 +84,22 @@ fn long_every_bank_at_random() {
 fn odd_banks() {
     for (i, (write, _)) in L2Write::WORDS.iter().enumerate() {
         let base = wider(*write, 5);
-        let lines = Srsp { line: 128, banks: 1, cus: 1, ..base.srsp.clone() };
+        let lines = Srsp { line: 128, banks: 1, cus: 1, ..base.bank.srsp.clone() };
         let odd = [
-            HlrcL2Params { srsp: lines, size: 1024, sfifo: 2, revokes: 1, ..base.clone() },
-            HlrcL2Params {
+            HlrcL2Params { revokes: 1, ..base.clone() }.sized(|s| Bank {
+                srsp: lines,
+                size: 1024,
+                sfifo: 2,
+                ..s
+            }),
+            HlrcL2Params { revokes: 16, ..base }.sized(|s| Bank {
                 ways: 16,
                 size: 16 * 64 * 2 * 4,
-                revokes: 16,
                 latency: 31,
                 targets: 8,
                 writes: 16,
-                ..base
-            },
+                ..s
+            }),
         ];
         for (seed, p) in odd.iter().enumerate() {
             let w = sound(p, Mix::ALL, 40 + 2 * i as u64 + seed as u64, 8_000);

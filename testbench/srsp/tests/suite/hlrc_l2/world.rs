@@ -241,12 +241,12 @@ impl World {
             flush: if p.registered == Registered::Writes { 0 } else { 60 },
             fresh: None,
         };
-        let (module, own) = (hlrc_l2(p).expect("legal"), u64::from(p.srsp.banks) - 1);
-        let mut w = World::begin(&module, (p, &p.srsp, mix), (own, count), (L1::default, l1s), seed);
+        let (module, own) = (hlrc_l2(p).expect("legal"), u64::from(p.bank.srsp.banks) - 1);
+        let mut w = World::begin(&module, (p, &p.bank.srsp, mix), (own, count), (L1::default, l1s), seed);
         if w.stores() {
-            w.b.sink::<OwnerProbe>("probe", &p.srsp);
+            w.b.sink::<OwnerProbe>("probe", &p.bank.srsp);
         } else {
-            w.b.sink::<Probe>("probe", &p.srsp);
+            w.b.sink::<Probe>("probe", &p.bank.srsp);
         }
         w
     }
@@ -258,24 +258,24 @@ impl World {
 
     /// What bank and memory hold of a line.
     pub fn model(&mut self, line: u64) -> &mut Line {
-        let size = self.p.srsp.line;
+        let size = self.p.bank.srsp.line;
         self.users.model.entry(line).or_insert_with(|| initial(line, size))
     }
 
     /// The lines that lie in a set.
     pub fn of_set(&self, set: u64) -> Vec<u64> {
-        let (banks, sets) = (u64::from(self.p.srsp.banks), u64::from(self.p.bank().sets()));
+        let (banks, sets) = (u64::from(self.p.bank.srsp.banks), u64::from(self.p.bank.sets()));
         self.lines.iter().copied().filter(|line| line / banks % sets == set).collect()
     }
 
     fn free_mshr(&self, c: usize) -> Option<u64> {
         let l1 = &self.l1s[c];
-        (0..u64::from(self.p.srsp.mshrs)).find(|m| !l1.rds.contains_key(m) && !l1.regs.contains_key(m))
+        (0..u64::from(self.p.bank.srsp.mshrs)).find(|m| !l1.rds.contains_key(m) && !l1.regs.contains_key(m))
     }
 
     fn free_wbt(&self, c: usize) -> Option<u64> {
         let l1 = &self.l1s[c];
-        (0..u64::from(self.p.srsp.wbt)).find(|w| !l1.wbs.contains_key(w) && !l1.unregs.contains_key(w))
+        (0..u64::from(self.p.bank.srsp.wbt)).find(|w| !l1.wbs.contains_key(w) && !l1.unregs.contains_key(w))
     }
 
     fn ask(&mut self, c: usize, op: ReqOp, line: u64, mshr: u64) {

@@ -3,6 +3,8 @@
 
 mod races;
 
+use weft_srsp::Shape;
+use weft_srsp::bank::Bank;
 use weft_srsp::fabric::{SrspFabricParams, srsp_fabric};
 use weft_srsp::l1::{Closes, L1Params};
 use weft_srsp::l2::{L2Fault, L2Params};
@@ -17,18 +19,24 @@ fn small(system: Impl, cus: u32) -> SrspFabricParams {
     let srsp = Srsp { cus, addr_bits: 32, banks: 2, mshrs: 4, wbt: 4, ..Srsp::default() };
     let p = SrspFabricParams::of(srsp, system);
     SrspFabricParams {
-        l1: L1Params { size: 512, ways: 2, sfifo: 4, pa: 2, aff: 8, targets: 4, sq: 4, ..p.l1 },
-        l2: L2Params {
+        l1: L1Params { pa: 2, aff: 8, ..p.l1 }.sized(|s| Shape {
+            size: 512,
+            ways: 2,
+            sfifo: 4,
+            targets: 4,
+            sq: 4,
+            ..s
+        }),
+        l2: L2Params { locks: 2, ..p.l2 }.sized(|s| Bank {
             size: 1024,
             ways: 4,
             sfifo: 8,
-            locks: 2,
             latency: 8,
             mshrs: 4,
             targets: 3,
             writes: 4,
-            ..p.l2
-        },
+            ..s
+        }),
         link: 2,
         ..p
     }
@@ -120,7 +128,11 @@ fn one_cu_alone() {
 #[test]
 fn an_owner_gets_its_line_among_spinners() {
     let p = small(Impl::Srsp, 8);
-    let p = SrspFabricParams { link: 1, l2: L2Params { latency: 5, locks: 1, ..p.l2.clone() }, ..p };
+    let p = SrspFabricParams {
+        link: 1,
+        l2: L2Params { locks: 1, ..p.l2.clone() }.sized(|s| Bank { latency: 5, ..s }),
+        ..p
+    };
     for seed in [1020, 1021] {
         let mut w = world(&p, 1, 6, seed);
         w.own = 0.3;

@@ -2,6 +2,8 @@
 //! middle of everything.
 
 use crate::srsp_fabric::{World, small, world};
+use weft_srsp::Shape;
+use weft_srsp::bank::Bank;
 use weft_srsp::fabric::{SrspFabricParams, srsp_fabric};
 use weft_srsp::l1::{Inject, L1Params};
 use weft_srsp::l2::L2Params;
@@ -238,8 +240,14 @@ fn two_remote_operations_on_one_variable() {
 fn passed_on(system: Impl, inject: Inject) -> Result<(), String> {
     let p = small(system, 3);
     let srsp = Srsp { wbt: 2, ..p.srsp().clone() };
-    let l1 = L1Params { srsp: srsp.clone(), size: 4096, ways: 4, sfifo: 16, inject, ..p.l1.clone() };
-    let mut w = Script::new(&SrspFabricParams { l1, l2: L2Params { srsp, ..p.l2.clone() }, ..p }, 4);
+    let l1 = L1Params { inject, ..p.l1.clone() }.sized(|s| Shape {
+        srsp: srsp.clone(),
+        size: 4096,
+        ways: 4,
+        sfifo: 16,
+        ..s
+    });
+    let mut w = Script::new(&SrspFabricParams { l1, l2: p.l2.clone().sized(|s| Bank { srsp, ..s }), ..p }, 4);
     for n in 0..100 {
         let ((x, data), (z, dirty)) = (lines(2 * n), lines(2 * n + 1));
         [(x, 1), (data, 1), (z, 0)].into_iter().for_each(|(addr, value)| w.put(addr, value));

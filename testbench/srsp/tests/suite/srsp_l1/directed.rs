@@ -4,6 +4,7 @@ use crate::l1_bench::ask::{ACQ, AR, Ask, REL, RLX};
 use crate::l1_bench::banks::{LINE, OWN};
 use crate::l1_bench::{mask, word_in};
 use crate::srsp_l1::world::{OTHER, OWNER, THERE, World, small, sync};
+use weft_srsp::Shape;
 use weft_srsp::l1::{Closes, L1Params};
 use weft_srsp::msg::{ProbeOp, SyncOp};
 use weft_srsp::params::Impl;
@@ -12,7 +13,7 @@ pub const L: u64 = 0x4000;
 pub const Y: u64 = 0x5048;
 
 pub fn quiet(system: Impl) -> World {
-    let p = L1Params { size: 2048, ways: 4, sfifo: 4, ..small(system) };
+    let p = small(system).sized(|s| Shape { size: 2048, ways: 4, sfifo: 4, ..s });
     let mut w = World::new(&p, 1);
     w.banks.slow = 3;
     w.rest(40);
@@ -180,7 +181,7 @@ fn brsp_tells_everybody() {
 /// lock.
 #[test]
 fn a_flush_of_all_stops_nothing_but_its_line() {
-    let p = L1Params { size: 2048, ways: 4, sfifo: 4, ..small(Impl::Brsp) };
+    let p = small(Impl::Brsp).sized(|s| Shape { size: 2048, ways: 4, sfifo: 4, ..s });
     let mut w = World::new(&p, 1);
     w.rest(40);
     w.alone(acquire(0, false));
@@ -210,7 +211,12 @@ fn a_broadcast_stops_what_its_lock_says() {
     for (closes, loads, stores, other_lock) in
         [(Closes::All, 0, 0, 0), (Closes::Sync, 1, 1, 0), (Closes::Line, 1, 1, 1)]
     {
-        let p = L1Params { size: 2048, ways: 4, sfifo: 4, closes, ..small(Impl::BrspToken) };
+        let p = L1Params { closes, ..small(Impl::BrspToken) }.sized(|s| Shape {
+            size: 2048,
+            ways: 4,
+            sfifo: 4,
+            ..s
+        });
         let passes = |ask: Ask| {
             let mut w = World::new(&p, 1);
             w.banks.slow = 3;
@@ -318,7 +324,7 @@ fn scopes_reach_as_far_as_they_say() {
 #[test]
 fn hits_take_the_latency_and_stream() {
     for latency in [2, 4, 9] {
-        let p = L1Params { latency, size: 2048, ..small(Impl::Srsp) };
+        let p = small(Impl::Srsp).sized(|s| Shape { latency, size: 2048, ..s });
         let mut w = World::new(&p, 1);
         w.rest(40);
         w.alone(Ask::Load(Y));

@@ -4,6 +4,7 @@ use crate::srsp_l1::world::{World, small};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use weft_bench::seeds::{Work, missed_faults, unseen};
+use weft_srsp::Shape;
 use weft_srsp::l1::{Closes, Inject, L1Params};
 use weft_srsp::params::{Impl, Srsp};
 
@@ -77,24 +78,27 @@ fn long_every_system_keeps_every_value() {
 #[test]
 fn other_sizes_keep_every_value() {
     let p = small(Impl::Srsp);
-    let published = L1Params {
-        srsp: Srsp { cus: 4, addr_bits: 40, ..Srsp::default() },
-        ..L1Params::published(p.srsp.clone(), Impl::SrspOpt)
-    };
-    let one = Srsp { mshrs: 1, wbt: 2, banks: 1, ..p.srsp.clone() };
-    let smallest = L1Params { srsp: one, latency: 2, sfifo: 2, pa: 1, targets: 1, sq: 1, ..p.clone() };
-    let odd = Srsp { mshrs: 5, wbt: 5, banks: 8, ..p.srsp.clone() };
-    let odd = L1Params {
+    let published = L1Params::published(p.shape.srsp.clone(), Impl::SrspOpt)
+        .sized(|s| Shape { srsp: Srsp { cus: 4, addr_bits: 40, ..Srsp::default() }, ..s });
+    let one = Srsp { mshrs: 1, wbt: 2, banks: 1, ..p.shape.srsp.clone() };
+    let smallest = L1Params { pa: 1, ..p.clone() }.sized(|s| Shape {
+        srsp: one,
+        latency: 2,
+        sfifo: 2,
+        targets: 1,
+        sq: 1,
+        ..s
+    });
+    let odd = Srsp { mshrs: 5, wbt: 5, banks: 8, ..p.shape.srsp.clone() };
+    let odd = L1Params { pa: 5, ..p.clone() }.sized(|s| Shape {
         srsp: odd,
         size: 1024,
         ways: 8,
         sfifo: 7,
-        pa: 5,
         targets: 5,
         sq: 3,
         latency: 9,
-        ..p.clone()
-    };
+    });
     let plain = L1Params { aff: 0, ..small(Impl::SrspOpt) };
     for (name, p) in [("published", published), ("smallest", smallest), ("odd", odd), ("no predictor", plain)]
     {
@@ -109,7 +113,7 @@ fn other_sizes_keep_every_value() {
 #[test]
 fn a_focused_world_keeps_every_value() {
     for system in [Impl::Srsp, Impl::SrspOpt, Impl::Brsp, Impl::BrspToken] {
-        let p = L1Params { size: 4096, ways: 4, sfifo: 16, pa: 16, ..small(system) };
+        let p = L1Params { pa: 16, ..small(system) }.sized(|s| Shape { size: 4096, ways: 4, sfifo: 16, ..s });
         for seed in 50..53 {
             let mut w = World::focused(&p, seed);
             w.run(40_000);
@@ -127,7 +131,7 @@ fn faults_are_found() {
         // A lock in the L1 is of bRSP with a token.
         let system = if inject == Inject::OpenLock { Impl::BrspToken } else { Impl::Srsp };
         let p = L1Params { inject, ..small(system) };
-        let wide = L1Params { size: 4096, ways: 4, sfifo: 16, pa: 16, ..p.clone() };
+        let wide = L1Params { pa: 16, ..p.clone() }.sized(|s| Shape { size: 4096, ways: 4, sfifo: 16, ..s });
         let focus = seed.is_multiple_of(2);
         let mut w = if focus { World::focused(&wide, seed) } else { World::mixed(&p, seed) };
         w.banks.slow = [20, 3, 60][seed as usize % 3];

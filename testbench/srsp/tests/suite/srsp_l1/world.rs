@@ -14,6 +14,7 @@ use crate::l1_bench::{self, Around, Lock, WaveKind};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::BTreeMap;
+use weft_srsp::Shape;
 use weft_srsp::l1::{L1Params, srsp_l1};
 use weft_srsp::msg::{Cast, Pack, Probe, ProbeOp, SyncOp};
 use weft_srsp::params::{Impl, Srsp};
@@ -83,17 +84,15 @@ pub type World = l1_bench::World<Others>;
 /// A small L1: 2 sets of 2 ways, short queues.
 pub fn small(system: Impl) -> L1Params {
     let srsp = Srsp { cus: 4, addr_bits: 32, line: 64, banks: 2, mshrs: 3, wbt: 3 };
-    L1Params {
+    L1Params { pa: 2, aff: 8, ..L1Params::published(srsp, system) }.sized(|s| Shape {
         size: 256,
         ways: 2,
         latency: 3,
         sfifo: 4,
-        pa: 2,
-        aff: 8,
         targets: 3,
         sq: 2,
-        ..L1Params::published(srsp, system)
-    }
+        ..s
+    })
 }
 
 impl Around for Others {
@@ -191,10 +190,10 @@ impl World {
         // Locks and data share lines with nothing but themselves, except that the first data word of HERE lies in the lock's own line.
         let locks = vec![Lock::new(0x1000, true), Lock::new(0x2000, false), Lock::new(0x3000, false)];
         let module = srsp_l1(p).expect("legal parameters");
-        let mut w = World::begin(&module, (p, &p.srsp), locks, others, seed);
-        w.b.sink::<Cast>("probe_out", &p.srsp);
-        w.b.source::<Pack>("pack", &p.srsp);
-        w.b.sink::<Pack>("pack_out", &p.srsp);
+        let mut w = World::begin(&module, (p, &p.shape.srsp), locks, others, seed);
+        w.b.sink::<Cast>("probe_out", &p.shape.srsp);
+        w.b.source::<Pack>("pack", &p.shape.srsp);
+        w.b.sink::<Pack>("pack_out", &p.shape.srsp);
         w
     }
 
@@ -237,11 +236,11 @@ impl World {
             assert_eq!(m.get("probe_req"), OWN);
             assert_eq!(dst >> OWN & 1, 0, "an L1 does not probe itself");
             self.casts.push((op, addr, dst));
-            for cu in (0..u64::from(self.p.srsp.cus)).filter(|cu| dst >> cu & 1 == 1) {
+            for cu in (0..u64::from(self.p.shape.srsp.cus)).filter(|cu| dst >> cu & 1 == 1) {
                 let hit = cu == OWNER && self.probe_owner(op, addr);
                 let fields = [("src", cu), ("dst", OWN), ("hit", u64::from(hit))];
                 let due = now + self.b.rng.random_range(1..=self.banks.slow);
-                self.around.packs.push((due, Msg::of::<Pack>(&self.p.srsp, &fields)));
+                self.around.packs.push((due, Msg::of::<Pack>(&self.p.shape.srsp, &fields)));
             }
         }
         if let Some(at) = self.packs.iter().position(|p| p.0 <= now).filter(|_| !self.holds_packs) {
@@ -258,7 +257,7 @@ impl World {
     /// Sends a probe of CU 3 to the L1.
     pub fn probe(&mut self, op: ProbeOp, addr: u64) {
         let fields = [("op", op as u64), ("addr", addr), ("req", OTHER)];
-        self.b.send("probe", Msg::of::<Probe>(&self.p.srsp, &fields));
+        self.b.send("probe", Msg::of::<Probe>(&self.p.shape.srsp, &fields));
         self.probed.push((op, addr));
     }
 

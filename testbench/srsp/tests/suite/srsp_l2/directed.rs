@@ -20,7 +20,7 @@ fn write8(w: &mut World, c: usize, line: u64, value: u64) {
 }
 
 fn access(w: &World, op: SyncOp, line: u64, opnd: u64, cmp: u64) -> Access {
-    Access { op, wide: true, addr: line * u64::from(w.p.srsp.line), opnd, cmp }
+    Access { op, wide: true, addr: line * u64::from(w.p.bank.srsp.line), opnd, cmp }
 }
 
 /// Begins a remote operation, which then waits between lock and operation for ever.

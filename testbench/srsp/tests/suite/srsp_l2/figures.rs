@@ -4,6 +4,7 @@ use super::small;
 use crate::srsp_l2::world::{Mix, World};
 use weft_rtl::area::area;
 use weft_rtl::bv::Bv;
+use weft_srsp::bank::Bank;
 use weft_srsp::l2::{L2Params, srsp_l2};
 use weft_srsp::params::{Impl, Srsp};
 
@@ -51,7 +52,7 @@ fn idle(p: &L2Params) -> World {
 #[test]
 fn a_hit_takes_the_latency() {
     for latency in [5, 24, 40] {
-        let mut w = idle(&L2Params { latency, ..small(Impl::Srsp, 2) });
+        let mut w = idle(&small(Impl::Srsp, 2).sized(|s| Bank { latency, ..s }));
         let line = w.lines[0];
         w.read(0, line);
         w.drain();
@@ -66,7 +67,7 @@ fn a_hit_takes_the_latency() {
 #[test]
 fn hits_follow_each_other_without_a_gap() {
     let mut p = small(Impl::Srsp, 6);
-    p.srsp.mshrs = 16;
+    p.bank.srsp.mshrs = 16;
     let mut w = idle(&p);
     let line = w.lines[0];
     w.read(0, line);

@@ -6,6 +6,7 @@ mod slips;
 mod world;
 
 use weft_bench::seeds::missed_by_all;
+use weft_srsp::bank::Bank;
 use weft_srsp::l2::L2Params;
 use weft_srsp::msg::ReqOp;
 use weft_srsp::params::{Impl, Srsp};
@@ -14,17 +15,16 @@ use world::{Mix, World};
 /// A small bank: 2 sets of 2 ways, 3 sFIFO entries, 2 locks.
 fn small(system: Impl, cus: u32) -> L2Params {
     let srsp = Srsp { cus, addr_bits: 32, banks: 2, mshrs: 4, wbt: 4, ..Srsp::default() };
-    L2Params {
+    L2Params { locks: 2, ..L2Params::published(srsp, system) }.sized(|s| Bank {
         size: 2 * 2 * 2 * 64,
         ways: 2,
         sfifo: 6,
-        locks: 2,
         latency: 9,
         mshrs: 3,
         targets: 2,
         writes: 3,
-        ..L2Params::published(srsp, system)
-    }
+        ..s
+    })
 }
 
 fn sound(p: &L2Params, mix: Mix, seed: u64, cycles: u64) -> World {
@@ -45,9 +45,9 @@ fn all_seen(worlds: &[World], but: &[&str]) {
 fn srsp_bank_at_random() {
     let worlds: Vec<World> = (0..4)
         .map(|seed| {
-            let p =
-                L2Params { ways: [2, 4][seed as usize % 2], ..small(Impl::Srsp, [3, 6][seed as usize / 2]) };
-            let p = L2Params { size: p.size * p.ways / 2, ..p };
+            let p = small(Impl::Srsp, [3, 6][seed as usize / 2])
+                .sized(|s| Bank { ways: [2, 4][seed as usize % 2], ..s });
+            let p = p.sized(|s| Bank { size: s.size * s.ways / 2, ..s });
             let w = sound(&p, Mix::ALL, seed, 24_000);
             for (what, count) in [("rd", 200), ("wb", 200), ("atm", 100), ("remote", 50), ("sys", 1)] {
                 w.least(what, count);
@@ -64,7 +64,7 @@ fn srsp_bank_at_random() {
 /// Four ways in one set, all on their way from memory: write-backs go around.
 #[test]
 fn write_backs_around_a_set_that_is_on_its_way() {
-    let p = L2Params { size: 2 * 2 * 64, mshrs: 8, ..small(Impl::Srsp, 4) };
+    let p = small(Impl::Srsp, 4).sized(|s| Bank { size: 2 * 2 * 64, mshrs: 8, ..s });
     let mix = Mix { rd: 0.3, wb: 0.2, atm: 0.05, sys_atm: 0.05, remote: 0.05, sys: 0.001 };
     let worlds: Vec<World> = (10..14)
         .map(|seed| {
@@ -152,10 +152,17 @@ fn base_bank_at_random() {
 #[test]
 fn odd_banks_at_random() {
     let base = small(Impl::SrspOpt, 5);
-    let lines = Srsp { line: 128, banks: 1, cus: 1, ..base.srsp.clone() };
+    let lines = Srsp { line: 128, banks: 1, cus: 1, ..base.bank.srsp.clone() };
     let odd = [
-        L2Params { srsp: lines, size: 1024, sfifo: 2, ..base.clone() },
-        L2Params { ways: 16, size: 16 * 64 * 2 * 4, locks: 8, latency: 31, targets: 8, writes: 16, ..base },
+        base.clone().sized(|s| Bank { srsp: lines, size: 1024, sfifo: 2, ..s }),
+        L2Params { locks: 8, ..base }.sized(|s| Bank {
+            ways: 16,
+            size: 16 * 64 * 2 * 4,
+            latency: 31,
+            targets: 8,
+            writes: 16,
+            ..s
+        }),
     ];
     for (seed, p) in odd.iter().enumerate() {
         let w = sound(p, Mix::ALL, 40 + seed as u64, 8_000);

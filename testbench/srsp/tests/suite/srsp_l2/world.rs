@@ -192,16 +192,16 @@ impl Users for L1s {
 impl World {
     /// A bank with idle L1s; `count` lines of it are used.
     pub fn new(p: &L2Params, mix: Mix, count: usize, seed: u64) -> World {
-        let own = if p.system == Impl::BrspToken { 0 } else { u64::from(p.srsp.banks) - 1 };
+        let own = if p.system == Impl::BrspToken { 0 } else { u64::from(p.bank.srsp.banks) - 1 };
         let l1s =
             L1s { model: BTreeMap::new(), events: VecDeque::new(), holders: BTreeMap::new(), holder: None };
         let module = srsp_l2(p).expect("legal");
-        World::begin(&module, (p, &p.srsp, mix), (own, count), (L1::default, l1s), seed)
+        World::begin(&module, (p, &p.bank.srsp, mix), (own, count), (L1::default, l1s), seed)
     }
 
     /// Present content of a line in the plain memory.
     pub fn model(&mut self, line: u64) -> &mut (Line, Vec<u64>) {
-        let size = self.p.srsp.line;
+        let size = self.p.bank.srsp.line;
         self.users.model.entry(line).or_insert_with(|| (initial(line, size), vec![0; size as usize]))
     }
 
@@ -215,7 +215,7 @@ impl World {
         let at = if wide { word & !7 } else { word };
         let small = |n: u64| if n.is_multiple_of(3) { n } else { n % 8 };
         let (opnd, cmp) = (small(rng.random()), small(rng.random()));
-        Access { op, wide, addr: line * u64::from(self.p.srsp.line) + at, opnd, cmp }
+        Access { op, wide, addr: line * u64::from(self.p.bank.srsp.line) + at, opnd, cmp }
     }
 
     /// A compare operand that fits as often as not.
@@ -234,7 +234,7 @@ impl World {
 
     /// An L1 reads a line.
     pub fn read(&mut self, c: usize, line: u64) -> bool {
-        let free = (0..u64::from(self.p.srsp.mshrs)).find(|m| !self.l1s[c].rds.contains_key(m));
+        let free = (0..u64::from(self.p.bank.srsp.mshrs)).find(|m| !self.l1s[c].rds.contains_key(m));
         let Some(mshr) = free else { return false };
         self.l1s[c].rds.insert(mshr, (line, None));
         let addr = self.address(line);
@@ -244,7 +244,7 @@ impl World {
 
     /// An L1 writes bytes back.
     pub fn write(&mut self, c: usize, line: u64, mask: Bv, data: Bv) -> bool {
-        let free = (0..u64::from(self.p.srsp.wbt)).find(|w| !self.l1s[c].wbs.contains_key(w));
+        let free = (0..u64::from(self.p.bank.srsp.wbt)).find(|w| !self.l1s[c].wbs.contains_key(w));
         let Some(wbt) = free else { return false };
         let epoch = self.b.rng.random_range(0..2);
         let write = Write { line, mask: self::mask(&mask), data: bytes(&data), epoch, around: false };
@@ -515,7 +515,7 @@ impl World {
         let Some(begun) = self.l1s[c].sys.take() else {
             return self.complain(format!("{c} gets the answer to no SYS operation"));
         };
-        let size = self.p.srsp.line;
+        let size = self.p.bank.srsp.line;
         let lost = self.model.iter().find_map(|(line, (bytes, times))| {
             let kept = durable.get(line).map_or_else(|| initial(*line, size), |d| d.0.clone());
             let wrong = (0..bytes.len()).find(|i| times[*i] < begun && bytes[*i] != kept[*i]);

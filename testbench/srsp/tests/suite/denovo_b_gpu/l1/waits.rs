@@ -1,6 +1,7 @@
 //! What waits in `denovo-b-l1`, and for what.
 
 use super::*;
+use weft_srsp::Shape;
 
 /// Race 1: the grant is in flight.
 #[test]
@@ -68,8 +69,7 @@ fn an_operation_waits_for_written_lines_of_its_set() {
 /// Race 5: a pop finds no MSHR free.
 #[test]
 fn a_release_without_an_mshr_waits_and_nothing_else_does() {
-    let p = small();
-    let mut l1 = L1::new(&DenovoL1Params { srsp: Srsp { mshrs: 1, ..p.srsp.clone() }, ..p });
+    let mut l1 = L1::new(&small().sized(|s| Shape { srsp: Srsp { mshrs: 1, ..s.srsp }, ..s }));
     l1.own(Y, 1);
     let load = l1.load(A);
     let mshr = l1.asks(ReqOp::Rd, A);
@@ -131,7 +131,7 @@ fn the_line_of_an_acquire_may_be_lost_before_its_turn() {
 /// Operations with steps and acquires in MSHRs share the places of the queue.
 #[test]
 fn acquires_in_mshrs_have_places_in_the_queue() {
-    let mut l1 = L1::new(&DenovoL1Params { sq: 1, ..small() });
+    let mut l1 = L1::new(&small().sized(|s| Shape { sq: 1, ..s }));
     let first = l1.add(A, 1, ACQUIRE);
     let a = l1.asks(ReqOp::Reg, A);
     let second = l1.add(Y, 1, ACQUIRE);
@@ -145,7 +145,7 @@ fn acquires_in_mshrs_have_places_in_the_queue() {
 #[test]
 fn hits_take_their_latency() {
     for latency in [2, 5] {
-        let mut l1 = L1::new(&DenovoL1Params { latency, ..small() });
+        let mut l1 = L1::new(&small().sized(|s| Shape { latency, ..s }));
         l1.own(A, 1);
         for addr in [A, A + 4] {
             let before = l1.b.sim.cycle();
