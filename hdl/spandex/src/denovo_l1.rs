@@ -62,8 +62,8 @@
 //!
 #![doc = include_str!("../pictures/denovo-l1.svg")]
 
-use crate::gpu_l1::{self, GpuL1Params, value_of, word_of};
-use crate::params::Spandex;
+use crate::gpu_l1::{self, GpuL1Params};
+use crate::params::{Spandex, chosen, param_info};
 pub use crate::word_l1::{Atomics, Inject};
 use crate::word_l1::{L1Kind, WordL1Params, describe};
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
@@ -130,7 +130,7 @@ impl DenovoL1Params {
     pub fn module_name(&self) -> String {
         let l1 = self.l1.module_name();
         let (l1, inject) = (l1.trim_start_matches("gpu_l1_"), self.inject.word().replace('-', "_"));
-        let atomics = word_of(Atomics::WORDS, self.atomics);
+        let atomics = self.atomics.word();
         format!("denovo_l1_{l1}_{atomics}_ro{}_{inject}", u32::from(self.regions))
     }
 
@@ -138,7 +138,7 @@ impl DenovoL1Params {
     pub fn described(&self) -> Vec<(&'static str, String)> {
         let mut list = self.l1.described();
         list.retain(|d| d.0 != "inject");
-        list.push(("atomics", word_of(Atomics::WORDS, self.atomics).into()));
+        list.push(("atomics", self.atomics.word().into()));
         list.push(("regions", u32::from(self.regions).to_string()));
         list.push(("inject", self.inject.word().into()));
         list
@@ -151,9 +151,9 @@ impl DenovoL1Params {
     pub fn from_set(set: &ParamSet) -> Result<DenovoL1Params, BlockError> {
         Ok(DenovoL1Params {
             l1: GpuL1Params::faultless("denovo-l1", set)?,
-            atomics: value_of(Atomics::WORDS, set, "atomics")?,
+            atomics: chosen(set, "atomics", Atomics::WORDS)?,
             regions: set.within("regions", 0, 1)? == 1,
-            inject: value_of(Inject::WORDS, set, "inject")?,
+            inject: chosen(set, "inject", Inject::WORDS)?,
         })
     }
 }
@@ -164,16 +164,15 @@ pub fn infos() -> Vec<ParamInfo> {
     for info in list.iter_mut().filter(|info| info.name == "inject") {
         info.legal = "none, early-release, keeps-valid, no-stale, no-cross, keeps-ownership, no-delay, stale-extras, no-wait, fill-over-store, keeps-copy, keeps-region";
     }
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let at = list.iter().position(|info| info.name == "inject").unwrap_or(0);
     let options = [
-        info(
+        param_info(
             "atomics",
             "join",
-            "join, own, through",
+            Atomics::LEGAL,
             "atomics on words not owned: ask for ownership, together or each alone, or done at the LLC",
         ),
-        info("regions", "0", "0, 1", "1: lines of read-only regions outlive acquires"),
+        param_info("regions", "0", "0, 1", "1: lines of read-only regions outlive acquires"),
     ];
     list.splice(at..at, options);
     list

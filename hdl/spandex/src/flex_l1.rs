@@ -49,8 +49,8 @@
 //!
 #![doc = include_str!("../pictures/flex-l1.svg")]
 
-use crate::gpu_l1::{self, GpuL1Params, value_of};
-use crate::params::Spandex;
+use crate::gpu_l1::{self, GpuL1Params};
+use crate::params::{Spandex, chosen};
 pub use crate::word_l1::Inject;
 use crate::word_l1::{Atomics, L1Kind, WordL1Params, describe};
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
@@ -127,7 +127,7 @@ impl FlexL1Params {
     /// A value that is no number, not known or illegal.
     pub fn from_set(set: &ParamSet) -> Result<FlexL1Params, BlockError> {
         let l1 = GpuL1Params::faultless("flex-l1", set)?;
-        Ok(FlexL1Params { l1, inject: value_of(Inject::FLEX, set, "inject")? })
+        Ok(FlexL1Params { l1, inject: chosen(set, "inject", Inject::FLEX)? })
     }
 }
 

@@ -248,3 +248,23 @@ pub fn spandex_from(p: &ParamSet) -> Result<Spandex, BlockError> {
     }
     Ok(s)
 }
+
+/// A parameter of the command line.
+pub(crate) fn param_info(
+    name: &'static str,
+    default: &str,
+    legal: &'static str,
+    about: &'static str,
+) -> ParamInfo {
+    ParamInfo { name, default: default.into(), legal, about }
+}
+
+/// The value that a parameter names.
+///
+/// # Errors
+/// An unknown word.
+pub(crate) fn chosen<T: Copy>(set: &ParamSet, key: &str, words: &[(T, &str)]) -> Result<T, BlockError> {
+    let text = set.text(key);
+    let found = words.iter().find(|w| w.1 == text).map(|w| w.0);
+    found.ok_or_else(|| set.illegal(key, "it is not known"))
+}

@@ -35,14 +35,15 @@
 use crate::flags::Flags;
 use crate::msg::{FlexReq, Fwd, FwdOp, GuessedReq, Req, ReqOp, Rsp, RspOp, Wb};
 use crate::owner_predictor::{Predictor, PredictorParams};
-use crate::params::{Spandex, spandex_from, spandex_params};
+use crate::params::{Spandex, param_info, spandex_from, spandex_params};
 use crate::retries::Retries;
 use crate::tu_denovo::pass;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
+use weft_rtl::Words;
 use weft_rtl::prelude::*;
 
 /// Who guesses the owner of words.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum Opred {
     /// Nobody.
     Off,
@@ -50,17 +51,6 @@ pub enum Opred {
     Oracle,
     /// A table in the unit.
     Table,
-}
-
-impl Opred {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(Opred, &'static str)] =
-        &[(Opred::Off, "off"), (Opred::Oracle, "oracle"), (Opred::Table, "table")];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        Opred::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
-    }
 }
 
 /// What fixes a unit.
@@ -195,11 +185,10 @@ pub fn tu_flex(p: &TuFlexParams) -> Result<Arc<Module>, BlockError> {
 
 /// The parameters with their defaults.
 pub fn infos() -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut list = vec![
-        info("n_fail", "1", "1..7", "Nacks of a read before it is serialised at the LLC"),
-        info("opred", "off", "off, oracle, table", "who guesses owners; oracle for simulation"),
-        info("entries", "64", "2, 4, .. 1024", "entries of the table"),
+        param_info("n_fail", "1", "1..7", "Nacks of a read before it is serialised at the LLC"),
+        param_info("opred", "off", Opred::LEGAL, "who guesses owners; oracle for simulation"),
+        param_info("entries", "64", "2, 4, .. 1024", "entries of the table"),
     ];
     list.extend(spandex_params());
     list

@@ -35,7 +35,7 @@ pub(crate) mod upward;
 pub mod words;
 
 pub use size::Bank;
-pub(crate) use size::{chosen, fault_part, infos, word_of};
+pub(crate) use size::{fault_part, infos};
 
 use weft_blocks::registry::BlockError;
 use weft_rtl::prelude::*;

@@ -1,6 +1,6 @@
 //! Sets, ways and places of a bank, and the cut of a line's number.
 
-use crate::params::Spandex;
+use crate::params::{Spandex, param_info};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
 
@@ -156,27 +156,11 @@ impl Bank {
 
 /// The bank's parameters on the command line; `size`: by default, `blocked`: what requests are stalled at.
 pub(crate) fn infos(size: &str, blocked: &'static str) -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     vec![
-        info("size", size, "banks * line * ways * 2^k, k in 0..16", "bytes of all banks together"),
-        info("ways", "16", "2, 4, 8, 16", "ways"),
-        info("n_stall", "32", "1..256", blocked),
+        param_info("size", size, "banks * line * ways * 2^k, k in 0..16", "bytes of all banks together"),
+        param_info("ways", "16", "2, 4, 8, 16", "ways"),
+        param_info("n_stall", "32", "1..256", blocked),
     ]
-}
-
-/// The word of a value on the command line.
-pub(crate) fn word_of<T: Copy + PartialEq>(words: &[(T, &'static str)], value: T) -> &'static str {
-    words.iter().find(|w| w.0 == value).map_or("", |w| w.1)
-}
-
-/// The value that a parameter names.
-///
-/// # Errors
-/// An unknown word.
-pub(crate) fn chosen<T: Copy>(set: &ParamSet, key: &str, words: &[(T, &str)]) -> Result<T, BlockError> {
-    let text = set.text(key);
-    let found = words.iter().find(|w| w.1 == text).map(|w| w.0);
-    found.ok_or_else(|| set.illegal(key, "it is not known"))
 }
 
 /// What the name of a module says of a fault: nothing if there is none.

@@ -1,12 +1,13 @@
 //! Parameters of the L1.
 
-use crate::params::{Spandex, spandex_from, spandex_params};
+use crate::params::{Spandex, chosen, param_info, spandex_from, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
 use weft_cache::Geometry;
+use weft_rtl::Words;
 use weft_rtl::bv::bits_for;
 
 /// When buffered stores are written through: key `sb_drain` (spandex.md section 7). A release drains all of them in any case.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum SbDrain {
     /// The oldest while no entry is free: one per cycle until one is answered.
     Full,
@@ -16,14 +17,8 @@ pub enum SbDrain {
     Eager,
 }
 
-impl SbDrain {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(SbDrain, &'static str)] =
-        &[(SbDrain::Full, "full"), (SbDrain::Highwater, "highwater"), (SbDrain::Eager, "eager")];
-}
-
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum Inject {
     /// None.
     None,
@@ -47,37 +42,6 @@ pub enum Inject {
     LocalUnbuffered,
     /// `scopes=1`: a line that comes in overwrites what an atomic of CU scope has left meanwhile.
     LocalUncaptured,
-}
-
-impl Inject {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(Inject, &'static str)] = &[
-        (Inject::None, "none"),
-        (Inject::EarlyRelease, "early-release"),
-        (Inject::KeepsCopies, "keeps-copies"),
-        (Inject::NoStale, "no-stale"),
-        (Inject::FillOverStore, "fill-over-store"),
-        (Inject::AtomicNoMark, "atomic-no-mark"),
-        (Inject::WtOvertakes, "wt-overtakes"),
-        (Inject::AtomicOvertakes, "atomic-overtakes"),
-        (Inject::BufferUnseen, "buffer-unseen"),
-        (Inject::LocalUnbuffered, "local-unbuffered"),
-        (Inject::LocalUncaptured, "local-uncaptured"),
-    ];
-}
-
-pub(crate) fn word_of<T: Copy + PartialEq>(words: &[(T, &'static str)], value: T) -> &'static str {
-    words.iter().find(|w| w.0 == value).map_or("", |w| w.1)
-}
-
-pub(crate) fn value_of<T: Copy>(
-    words: &[(T, &'static str)],
-    set: &ParamSet,
-    key: &str,
-) -> Result<T, BlockError> {
-    let text = set.text(key);
-    let found = words.iter().find(|w| w.1 == text);
-    found.map(|w| w.0).ok_or_else(|| set.illegal(key, "it is not known"))
 }
 
 /// What fixes an L1 (spandex.md sections 1 and 7).
@@ -141,8 +105,8 @@ impl GpuL1Params {
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
-        let drain = word_of(SbDrain::WORDS, self.sb_drain);
-        let inject = word_of(Inject::WORDS, self.inject).replace('-', "_");
+        let drain = self.sb_drain.word();
+        let inject = self.inject.word().replace('-', "_");
         let (name, size, ways, latency) = (self.spandex.name_part(), self.size, self.ways, self.latency);
         let (targets, releases) = (self.targets, self.releases);
         let option = |on: bool, name: &'static str| if on { name } else { "" };
@@ -160,10 +124,10 @@ impl GpuL1Params {
             ("latency", self.latency.to_string()),
             ("targets", self.targets.to_string()),
             ("releases", self.releases.to_string()),
-            ("sb_drain", word_of(SbDrain::WORDS, self.sb_drain).into()),
+            ("sb_drain", self.sb_drain.word().into()),
             ("scopes", u32::from(self.scopes).to_string()),
             ("hold", u32::from(self.hold).to_string()),
-            ("inject", word_of(Inject::WORDS, self.inject).into()),
+            ("inject", self.inject.word().into()),
         ]
     }
 
@@ -206,7 +170,7 @@ impl GpuL1Params {
     /// A value that is no number, not known or illegal.
     pub fn from_set(set: &ParamSet) -> Result<GpuL1Params, BlockError> {
         let params = GpuL1Params::faultless("gpu-l1", set)?;
-        Ok(GpuL1Params { inject: value_of(Inject::WORDS, set, "inject")?, ..params })
+        Ok(GpuL1Params { inject: chosen(set, "inject", Inject::WORDS)?, ..params })
     }
 
     /// The same without the key `inject`, for the block `block`.
@@ -222,7 +186,7 @@ impl GpuL1Params {
             latency: number("latency", 1, 64)?,
             targets: number("targets", 1, 64)?,
             releases: number("releases", 1, 64)?,
-            sb_drain: value_of(SbDrain::WORDS, set, "sb_drain")?,
+            sb_drain: chosen(set, "sb_drain", SbDrain::WORDS)?,
             scopes: set.within("scopes", 0, 1)? == 1,
             hold: set.within("hold", 0, 1)? == 1,
             inject: Inject::None,
@@ -234,22 +198,16 @@ impl GpuL1Params {
 
 /// The parameters with their defaults.
 pub fn infos() -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut list = vec![
-        info("size", "32K", "ways * line * 2^k, k in 1..10", "bytes of data"),
-        info("ways", "8", "2, 4, 8, 16, 32", "ways of a set"),
-        info("latency", "1", "1..64", "cycles from the slot of an operation to its answer"),
-        info("targets", "8", "1..64", "loads that wait for one line"),
-        info("releases", "8", "1..64", "operations that wait for a release"),
-        info("sb_drain", "full", "full, highwater, eager", "when buffered stores are written through"),
-        info("scopes", "0", "0, 1", "1: what is of CU scope orders nothing beyond this L1"),
-        info("hold", "0", "0, 1", "1: stores wait while an operation waits for a release"),
-        info(
-            "inject",
-            "none",
-            "none, early-release, keeps-copies, no-stale, fill-over-store, atomic-no-mark, wt-overtakes, atomic-overtakes, buffer-unseen, local-unbuffered, local-uncaptured",
-            "fault put in on purpose, for simulation",
-        ),
+        param_info("size", "32K", "ways * line * 2^k, k in 1..10", "bytes of data"),
+        param_info("ways", "8", "2, 4, 8, 16, 32", "ways of a set"),
+        param_info("latency", "1", "1..64", "cycles from the slot of an operation to its answer"),
+        param_info("targets", "8", "1..64", "loads that wait for one line"),
+        param_info("releases", "8", "1..64", "operations that wait for a release"),
+        param_info("sb_drain", "full", SbDrain::LEGAL, "when buffered stores are written through"),
+        param_info("scopes", "0", "0, 1", "1: what is of CU scope orders nothing beyond this L1"),
+        param_info("hold", "0", "0, 1", "1: stores wait while an operation waits for a release"),
+        param_info("inject", "none", Inject::LEGAL, "fault put in on purpose, for simulation"),
     ];
     list.extend(spandex_params());
     list

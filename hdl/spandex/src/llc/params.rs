@@ -1,12 +1,13 @@
 //! Parameters of a bank.
 
 use crate::bank::arrays::Kept;
-use crate::bank::{self, Bank, chosen, fault_part, word_of};
-use crate::params::{Spandex, spandex_from, spandex_params};
+use crate::bank::{self, Bank, fault_part};
+use crate::params::{Spandex, chosen, param_info, spandex_from, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 
 /// How a bank answers ReqS: spandex.md's `REQS_POLICY`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum ReqsPolicy {
     /// The requestor becomes a sharer.
     Opt1,
@@ -18,18 +19,8 @@ pub enum ReqsPolicy {
     Eval,
 }
 
-impl ReqsPolicy {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(ReqsPolicy, &'static str)] = &[
-        (ReqsPolicy::Opt1, "opt1"),
-        (ReqsPolicy::Opt2, "opt2"),
-        (ReqsPolicy::Opt3, "opt3"),
-        (ReqsPolicy::Eval, "eval"),
-    ];
-}
-
 /// What is revoked for a ReqWT+data: spandex.md's `RVKO_GRAN`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum RvkoGran {
     /// All words of the line that the owner of a target word owns.
     Line,
@@ -37,14 +28,8 @@ pub enum RvkoGran {
     Word,
 }
 
-impl RvkoGran {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(RvkoGran, &'static str)] =
-        &[(RvkoGran::Line, "line"), (RvkoGran::Word, "word")];
-}
-
 /// What is kept of the sharers of a line: spandex.md's `SHARER_MODE`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum SharerMode {
     /// A bit per device that may hold S.
     Exact,
@@ -52,14 +37,8 @@ pub enum SharerMode {
     Broadcast,
 }
 
-impl SharerMode {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(SharerMode, &'static str)] =
-        &[(SharerMode::Exact, "exact"), (SharerMode::Broadcast, "broadcast")];
-}
-
 /// A fault put into a bank on purpose, for tests of the tests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum LlcFault {
     /// None.
     None,
@@ -81,22 +60,6 @@ pub enum LlcFault {
     NoWait,
     /// A write-through leaves the old owner in the line.
     StaleOwner,
-}
-
-impl LlcFault {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(LlcFault, &'static str)] = &[
-        (LlcFault::None, "none"),
-        (LlcFault::EarlyAck, "early-ack"),
-        (LlcFault::NoCross, "no-cross"),
-        (LlcFault::UnlatchedPolicy, "unlatched-policy"),
-        (LlcFault::DropOwned, "drop-owned"),
-        (LlcFault::ForgottenSharer, "forgotten-sharer"),
-        (LlcFault::OwnedExtras, "owned-extras"),
-        (LlcFault::LostDirty, "lost-dirty"),
-        (LlcFault::NoWait, "no-wait"),
-        (LlcFault::StaleOwner, "stale-owner"),
-    ];
 }
 
 /// What fixes a bank.
@@ -164,10 +127,10 @@ impl LlcParams {
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
-        let keys = [word_of(ReqsPolicy::WORDS, self.reqs), word_of(RvkoGran::WORDS, self.rvko)].join("_");
+        let keys = [self.reqs.word(), self.rvko.word()].join("_");
         let flex = if self.flex { "_flex" } else { "" };
         let sharers = if self.sharers == SharerMode::Exact { "" } else { "_broadcast" };
-        let fault = fault_part(word_of(LlcFault::WORDS, self.fault));
+        let fault = fault_part(self.fault.word());
         format!("spandex_llc_{}_{keys}{flex}{sharers}{fault}", self.bank().name_part())
     }
 
@@ -206,11 +169,11 @@ impl LlcParams {
         all.push(("sharers", self.s.sharers.to_string()));
         all.extend(bank);
         all.extend([
-            ("reqs_policy", word_of(ReqsPolicy::WORDS, self.reqs).into()),
-            ("rvko_gran", word_of(RvkoGran::WORDS, self.rvko).into()),
+            ("reqs_policy", self.reqs.word().into()),
+            ("rvko_gran", self.rvko.word().into()),
             ("flex_rsp", u32::from(self.flex).to_string()),
-            ("sharer_mode", word_of(SharerMode::WORDS, self.sharers).into()),
-            ("inject", word_of(LlcFault::WORDS, self.fault).into()),
+            ("sharer_mode", self.sharers.word().into()),
+            ("inject", self.fault.word().into()),
         ]);
         all
     }
@@ -218,19 +181,18 @@ impl LlcParams {
 
 /// The parameters of the block on the command line.
 pub(super) fn infos() -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut all = bank::infos("8M", "requests stalled at blocked lines, per bank");
     all.extend([
-        info("reqs_policy", "eval", "opt1, opt2, opt3, eval", "how ReqS is answered"),
-        info("rvko_gran", "line", "line, word", "what is revoked for a ReqWT+data"),
-        info("flex_rsp", "1", "0, 1", "available words of the line are added to RspV"),
-        info("sharer_mode", "exact", "exact, broadcast", "sharers of a line are kept, or Inv goes to all"),
-        info(
-            "inject",
-            "none",
-            "none, early-ack, no-cross, unlatched-policy, drop-owned, forgotten-sharer, owned-extras, lost-dirty, no-wait, stale-owner",
-            "a fault put in on purpose (simulation only)",
+        param_info("reqs_policy", "eval", ReqsPolicy::LEGAL, "how ReqS is answered"),
+        param_info("rvko_gran", "line", RvkoGran::LEGAL, "what is revoked for a ReqWT+data"),
+        param_info("flex_rsp", "1", "0, 1", "available words of the line are added to RspV"),
+        param_info(
+            "sharer_mode",
+            "exact",
+            SharerMode::LEGAL,
+            "sharers of a line are kept, or Inv goes to all",
         ),
+        param_info("inject", "none", LlcFault::LEGAL, "a fault put in on purpose (simulation only)"),
     ]);
     all.extend(spandex_params());
     all

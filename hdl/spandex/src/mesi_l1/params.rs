@@ -1,11 +1,12 @@
 //! Parameters of the MESI L1.
 
 use crate::mesi_port::MesiPort;
-use crate::params::{spandex_from, spandex_params};
+use crate::params::{chosen, param_info, spandex_from, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum MesiL1Inject {
     /// None.
     None,
@@ -15,27 +16,6 @@ pub enum MesiL1Inject {
     EarlyRelease,
     /// A line being written back in place is open to loads.
     ReadWbp,
-}
-
-impl MesiL1Inject {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(MesiL1Inject, &'static str)] = &[
-        (MesiL1Inject::None, "none"),
-        (MesiL1Inject::JoinShut, "join-shut"),
-        (MesiL1Inject::EarlyRelease, "early-release"),
-        (MesiL1Inject::ReadWbp, "read-wbp"),
-    ];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        MesiL1Inject::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
-    }
-
-    fn from_set(set: &ParamSet) -> Result<MesiL1Inject, BlockError> {
-        let text = set.text("inject");
-        let found = MesiL1Inject::WORDS.iter().find(|w| w.1 == text);
-        found.map(|w| w.0).ok_or_else(|| set.illegal("inject", "it is not known"))
-    }
 }
 
 /// What fixes a MESI L1 (spandex.md section 7).
@@ -77,10 +57,9 @@ pub(crate) fn port_from(set: &ParamSet) -> Result<MesiPort, BlockError> {
 
 /// Size and ways with their defaults.
 pub(crate) fn port_infos() -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     vec![
-        info("size", "32K", "ways * line * 2^k, k in 1..10", "bytes of data in the L1"),
-        info("ways", "8", "2, 4, 8, 16, 32", "ways of a set of the L1"),
+        param_info("size", "32K", "ways * line * 2^k, k in 1..10", "bytes of data in the L1"),
+        param_info("ways", "8", "2, 4, 8, 16, 32", "ways of a set of the L1"),
     ]
 }
 
@@ -130,7 +109,7 @@ impl MesiL1Params {
             port: port_from(set)?,
             sync_own: set.within("sync_own", 0, 1)? == 1,
             weak_reads: set.within("weak_reads", 0, 1)? == 1,
-            inject: MesiL1Inject::from_set(set)?,
+            inject: chosen(set, "inject", MesiL1Inject::WORDS)?,
         };
         params.validate()?;
         Ok(params)
@@ -139,17 +118,11 @@ impl MesiL1Params {
 
 /// The parameters with their defaults.
 pub fn infos() -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut list = port_infos();
     list.extend([
-        info("sync_own", "1", "0 or 1", "1: a load that synchronises needs ownership of its line"),
-        info("weak_reads", "0", "0 or 1", "1: no operation after an acquire joins a read before it"),
-        info(
-            "inject",
-            "none",
-            "none, join-shut, early-release, read-wbp",
-            "fault put in on purpose, for simulation",
-        ),
+        param_info("sync_own", "1", "0 or 1", "1: a load that synchronises needs ownership of its line"),
+        param_info("weak_reads", "0", "0 or 1", "1: no operation after an acquire joins a read before it"),
+        param_info("inject", "none", MesiL1Inject::LEGAL, "fault put in on purpose, for simulation"),
     ]);
     list.extend(spandex_params());
     list

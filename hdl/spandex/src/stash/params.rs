@@ -1,16 +1,17 @@
 //! Parameters of the stash.
 
-use crate::gpu_l1::{GpuL1Params, SbDrain, value_of, word_of};
-use crate::params::{Spandex, spandex_from, spandex_params};
+use crate::gpu_l1::{GpuL1Params, SbDrain};
+use crate::params::{Spandex, chosen, param_info, spandex_from, spandex_params};
 use crate::word_l1::{Atomics, Inject as WordInject, L1Kind, WordL1Params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 use weft_rtl::bv::bits_for;
 
 /// Bits of the distance between two elements, in words.
 pub const STRIDE: u32 = 16;
 
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum Inject {
     /// None.
     None,
@@ -30,21 +31,6 @@ pub enum Inject {
     ForgetsOwned,
     /// A forward is looked up in the first mapping of its line only.
     FirstMapOnly,
-}
-
-impl Inject {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(Inject, &'static str)] = &[
-        (Inject::None, "none"),
-        (Inject::NoStale, "no-stale"),
-        (Inject::NoCross, "no-cross"),
-        (Inject::KeepsOwnership, "keeps-ownership"),
-        (Inject::NoWait, "no-wait"),
-        (Inject::FillOverStore, "fill-over-store"),
-        (Inject::KeepsAlias, "keeps-alias"),
-        (Inject::ForgetsOwned, "forgets-owned"),
-        (Inject::FirstMapOnly, "first-map-only"),
-    ];
 }
 
 /// What fixes a stash (cu-and-consistency.md sections 4 and 8).
@@ -142,8 +128,8 @@ impl StashParams {
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
-        let drain = word_of(SbDrain::WORDS, self.sb_drain);
-        let inject = word_of(Inject::WORDS, self.inject).replace('-', "_");
+        let drain = self.sb_drain.word();
+        let inject = self.inject.word().replace('-', "_");
         let (name, size, banks, maps) = (self.spandex.name_part(), self.size, self.banks, self.maps);
         let (targets, releases) = (self.targets, self.releases);
         format!("stash_{name}_s{size}_k{banks}_p{maps}_t{targets}_r{releases}_{drain}_{inject}")
@@ -157,8 +143,8 @@ impl StashParams {
             ("maps", self.maps.to_string()),
             ("targets", self.targets.to_string()),
             ("releases", self.releases.to_string()),
-            ("sb_drain", word_of(SbDrain::WORDS, self.sb_drain).into()),
-            ("inject", word_of(Inject::WORDS, self.inject).into()),
+            ("sb_drain", self.sb_drain.word().into()),
+            ("inject", self.inject.word().into()),
         ]
     }
 
@@ -208,8 +194,8 @@ impl StashParams {
             maps: number("maps", 2, 64)?,
             targets: number("targets", 1, 64)?,
             releases: number("releases", 1, 64)?,
-            sb_drain: value_of(SbDrain::WORDS, set, "sb_drain")?,
-            inject: value_of(Inject::WORDS, set, "inject")?,
+            sb_drain: chosen(set, "sb_drain", SbDrain::WORDS)?,
+            inject: chosen(set, "inject", Inject::WORDS)?,
         };
         params.validate()?;
         Ok(params)
@@ -218,20 +204,14 @@ impl StashParams {
 
 /// The parameters with their defaults.
 pub fn infos() -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut list = vec![
-        info("size", "16K", SIZE, "bytes of data"),
-        info("stash_banks", "32", BANKS, "banks of a word"),
-        info("maps", "32", "2, 4, 8, 16, 32, 64", "entries of the stash map"),
-        info("targets", "8", "1..64", "loads that wait for one read"),
-        info("releases", "8", "1..64", "acknowledgements that wait for ownership"),
-        info("sb_drain", "full", "full, highwater, eager", "when pending stores ask for ownership"),
-        info(
-            "inject",
-            "none",
-            "none, no-stale, no-cross, keeps-ownership, no-wait, fill-over-store, keeps-alias, forgets-owned, first-map-only",
-            "fault put in on purpose, for simulation",
-        ),
+        param_info("size", "16K", SIZE, "bytes of data"),
+        param_info("stash_banks", "32", BANKS, "banks of a word"),
+        param_info("maps", "32", "2, 4, 8, 16, 32, 64", "entries of the stash map"),
+        param_info("targets", "8", "1..64", "loads that wait for one read"),
+        param_info("releases", "8", "1..64", "acknowledgements that wait for ownership"),
+        param_info("sb_drain", "full", "full, highwater, eager", "when pending stores ask for ownership"),
+        param_info("inject", "none", Inject::LEGAL, "fault put in on purpose, for simulation"),
     ];
     list.extend(spandex_params());
     list

@@ -1,10 +1,11 @@
 //! Parameters of the translation unit of an L1 with GPU coherence.
 
-use crate::params::{Spandex, spandex_from, spandex_params};
+use crate::params::{Spandex, chosen, param_info, spandex_from, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum Inject {
     /// None.
     None,
@@ -16,28 +17,6 @@ pub enum Inject {
     EarlyWt,
     /// Failed words are asked for by ReqV for ever.
     NoEscalation,
-}
-
-impl Inject {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(Inject, &'static str)] = &[
-        (Inject::None, "none"),
-        (Inject::Extras, "extras"),
-        (Inject::NackLost, "nack-lost"),
-        (Inject::EarlyWt, "early-wt"),
-        (Inject::NoEscalation, "no-escalation"),
-    ];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        Inject::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
-    }
-
-    fn from_set(set: &ParamSet) -> Result<Inject, BlockError> {
-        let text = set.text("inject");
-        let found = Inject::WORDS.iter().find(|w| w.1 == text);
-        found.map(|w| w.0).ok_or_else(|| set.illegal("inject", "it is not known"))
-    }
 }
 
 /// What fixes a translation unit (spandex.md sections 1 and 6).
@@ -93,22 +72,16 @@ impl TuGpuParams {
         Ok(TuGpuParams {
             spandex: spandex_from(set)?,
             n_fail: set.within("n_fail", 1, 7)? as u32,
-            inject: Inject::from_set(set)?,
+            inject: chosen(set, "inject", Inject::WORDS)?,
         })
     }
 }
 
 /// The parameters with their defaults.
 pub fn infos() -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut list = vec![
-        info("n_fail", "1", "1..7", "Nacks of a read before it is serialised at the LLC"),
-        info(
-            "inject",
-            "none",
-            "none, extras, nack-lost, early-wt, no-escalation",
-            "fault put in on purpose, for simulation",
-        ),
+        param_info("n_fail", "1", "1..7", "Nacks of a read before it is serialised at the LLC"),
+        param_info("inject", "none", Inject::LEGAL, "fault put in on purpose, for simulation"),
     ];
     list.extend(spandex_params());
     list

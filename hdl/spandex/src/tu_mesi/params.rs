@@ -2,11 +2,12 @@
 
 use crate::mesi_l1::params::{check_port, port_from, port_infos};
 use crate::mesi_port::MesiPort;
-use crate::params::spandex_params;
+use crate::params::{chosen, param_info, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum TuMesiInject {
     /// None.
     None,
@@ -22,30 +23,6 @@ pub enum TuMesiInject {
     NoR2,
     /// A removal that crosses a write-back is not waited for.
     NoCross,
-}
-
-impl TuMesiInject {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(TuMesiInject, &'static str)] = &[
-        (TuMesiInject::None, "none"),
-        (TuMesiInject::StaleDirect, "stale-direct"),
-        (TuMesiInject::KeepOnce, "keep-once"),
-        (TuMesiInject::RemovalFirst, "removal-first"),
-        (TuMesiInject::LostWord, "lost-word"),
-        (TuMesiInject::NoR2, "no-r2"),
-        (TuMesiInject::NoCross, "no-cross"),
-    ];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        TuMesiInject::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
-    }
-
-    fn from_set(set: &ParamSet) -> Result<TuMesiInject, BlockError> {
-        let text = set.text("inject");
-        let found = TuMesiInject::WORDS.iter().find(|w| w.1 == text);
-        found.map(|w| w.0).ok_or_else(|| set.illegal("inject", "it is not known"))
-    }
 }
 
 /// What fixes the unit (spandex.md section 6).
@@ -108,7 +85,7 @@ impl TuMesiParams {
         let params = TuMesiParams {
             port: port_from(set)?,
             flex_rsp: set.within("flex_rsp", 0, 1)? == 1,
-            inject: TuMesiInject::from_set(set)?,
+            inject: chosen(set, "inject", TuMesiInject::WORDS)?,
         };
         params.validate()?;
         Ok(params)
@@ -117,16 +94,15 @@ impl TuMesiParams {
 
 /// The parameters with their defaults.
 pub fn infos() -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut list = port_infos();
     list.extend([
-        info("flex_rsp", "1", "0 or 1", "1: an owner adds further words of the line to RspV where welcome"),
-        info(
-            "inject",
-            "none",
-            "none, stale-direct, keep-once, removal-first, lost-word, no-r2, no-cross",
-            "fault put in on purpose, for simulation",
+        param_info(
+            "flex_rsp",
+            "1",
+            "0 or 1",
+            "1: an owner adds further words of the line to RspV where welcome",
         ),
+        param_info("inject", "none", TuMesiInject::LEGAL, "fault put in on purpose, for simulation"),
     ]);
     list.extend(spandex_params());
     list

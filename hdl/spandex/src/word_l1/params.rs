@@ -1,10 +1,11 @@
 //! Parameters of the L1s: those of an L1 with GPU coherence, the kind, options, and faults of their own.
 
-use crate::gpu_l1::{GpuL1Params, word_of};
+use crate::gpu_l1::GpuL1Params;
+use weft_rtl::Words;
 use weft_rtl::bv::bits_for;
 
 /// Where atomics on words that are not owned are done: key `atomics` (spandex.md section 1). On owned words they are done here in any case.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum Atomics {
     /// Here: ownership and data are asked for (ReqO+data); atomics of the CU on a word under way join its
     /// request.
@@ -14,12 +15,6 @@ pub enum Atomics {
     Own,
     /// At the LLC (ReqWT+data), as the CPU cores of the configuration SDG do.
     Through,
-}
-
-impl Atomics {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(Atomics, &'static str)] =
-        &[(Atomics::Join, "join"), (Atomics::Own, "own"), (Atomics::Through, "through")];
 }
 
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
@@ -97,8 +92,8 @@ impl Inject {
 
     /// Its word.
     pub fn word(self) -> &'static str {
-        let all = [Inject::WORDS, Inject::FLEX].concat();
-        word_of(&all, self)
+        let known = Inject::WORDS.iter().chain(Inject::FLEX).find(|known| known.0 == self);
+        known.map_or("", |known| known.1)
     }
 }
 

@@ -2,11 +2,12 @@
 
 use crate::mesi_l1::params::{check_port, port_from, port_infos};
 use crate::mesi_port::MesiPort;
-use crate::params::spandex_params;
+use crate::params::{param_info, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum ClientInject {
     /// None.
     None,
@@ -24,25 +25,6 @@ pub enum ClientInject {
     NoInv,
     /// A line used once is not unblocked.
     NoUnblock,
-}
-
-impl ClientInject {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(ClientInject, &'static str)] = &[
-        (ClientInject::None, "none"),
-        (ClientInject::KeepOnce, "keep-once"),
-        (ClientInject::NoR2, "no-r2"),
-        (ClientInject::EarlyM, "early-m"),
-        (ClientInject::LostDirty, "lost-dirty"),
-        (ClientInject::KeepCopy, "keep-copy"),
-        (ClientInject::NoInv, "no-inv"),
-        (ClientInject::NoUnblock, "no-unblock"),
-    ];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        ClientInject::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
-    }
 }
 
 /// What fixes the client.
@@ -101,12 +83,7 @@ impl ClientParams {
 /// The parameters with their defaults.
 pub(super) fn infos() -> Vec<ParamInfo> {
     let mut list = port_infos();
-    list.push(ParamInfo {
-        name: "inject",
-        default: "none".into(),
-        legal: "none, keep-once, no-r2, early-m, lost-dirty, keep-copy, no-inv, no-unblock",
-        about: "fault put in on purpose, for simulation",
-    });
+    list.push(param_info("inject", "none", ClientInject::LEGAL, "fault put in on purpose, for simulation"));
     list.extend(spandex_params());
     list
 }

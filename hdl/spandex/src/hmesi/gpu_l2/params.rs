@@ -1,13 +1,14 @@
 //! Parameters of a bank.
 
 use crate::bank::arrays::Kept;
-use crate::bank::{self, Bank, chosen, fault_part, word_of};
+use crate::bank::{self, Bank, fault_part};
 use crate::llc::RvkoGran;
-use crate::params::{Spandex, spandex_from, spandex_params};
+use crate::params::{Spandex, chosen, param_info, spandex_from, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 
 /// A fault put into a bank on purpose, for tests of the tests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum GpuL2Fault {
     /// None.
     None,
@@ -33,24 +34,6 @@ pub enum GpuL2Fault {
     NoCross,
     /// A revocation ends when the owner has answered, although its write-back is still to come.
     NoWait,
-}
-
-impl GpuL2Fault {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(GpuL2Fault, &'static str)] = &[
-        (GpuL2Fault::None, "none"),
-        (GpuL2Fault::NoReserve, "no-reserve"),
-        (GpuL2Fault::KeepInvalid, "keep-invalid"),
-        (GpuL2Fault::KeepOnce, "keep-once"),
-        (GpuL2Fault::NoRevoke, "no-revoke"),
-        (GpuL2Fault::SilentUpgrade, "silent-upgrade"),
-        (GpuL2Fault::EarlyData, "early-data"),
-        (GpuL2Fault::LostDirty, "lost-dirty"),
-        (GpuL2Fault::DropOwned, "drop-owned"),
-        (GpuL2Fault::DropClean, "drop-clean"),
-        (GpuL2Fault::NoCross, "no-cross"),
-        (GpuL2Fault::NoWait, "no-wait"),
-    ];
 }
 
 /// What fixes a bank.
@@ -101,9 +84,9 @@ impl GpuL2Params {
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
-        let rvko = word_of(RvkoGran::WORDS, self.rvko);
+        let rvko = self.rvko.word();
         let flex = if self.flex { "_flex" } else { "" };
-        let fault = fault_part(word_of(GpuL2Fault::WORDS, self.fault));
+        let fault = fault_part(self.fault.word());
         format!("gpu_l2_{}_{rvko}{flex}{fault}", self.bank().name_part())
     }
 
@@ -142,9 +125,9 @@ impl GpuL2Params {
     pub(super) fn listed(&self) -> Vec<(&'static str, String)> {
         let (mut all, bank) = self.bank().listed();
         all.extend(bank);
-        all.push(("rvko_gran", word_of(RvkoGran::WORDS, self.rvko).into()));
+        all.push(("rvko_gran", self.rvko.word().into()));
         all.push(("flex_rsp", u32::from(self.flex).to_string()));
-        all.push(("inject", word_of(GpuL2Fault::WORDS, self.fault).into()));
+        all.push(("inject", self.fault.word().into()));
         all
     }
 }
@@ -153,17 +136,11 @@ const TBES: &str = "2..64";
 
 /// The parameters of the block on the command line.
 pub(super) fn infos() -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut all = bank::infos("4M", "requests stalled at blocked lines, per bank");
     all.extend([
-        info("rvko_gran", "line", "line, word", "what is revoked for a ReqWT+data"),
-        info("flex_rsp", "1", "0, 1", "available words of the line are added to RspV"),
-        info(
-            "inject",
-            "none",
-            "none, no-reserve, keep-invalid, keep-once, no-revoke, silent-upgrade, early-data, lost-dirty, drop-owned, drop-clean, no-cross, no-wait",
-            "a fault put in on purpose (simulation only)",
-        ),
+        param_info("rvko_gran", "line", "line, word", "what is revoked for a ReqWT+data"),
+        param_info("flex_rsp", "1", "0, 1", "available words of the line are added to RspV"),
+        param_info("inject", "none", GpuL2Fault::LEGAL, "a fault put in on purpose (simulation only)"),
     ]);
     all.extend(spandex_params().into_iter().map(|i| match i.name {
         "tbes" => ParamInfo {

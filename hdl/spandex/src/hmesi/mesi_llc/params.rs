@@ -1,12 +1,13 @@
 //! Parameters of a bank.
 
 use crate::bank::arrays::Kept;
-use crate::bank::{self, Bank, chosen, fault_part, word_of};
-use crate::params::{Spandex, spandex_from, spandex_params};
+use crate::bank::{self, Bank, fault_part};
+use crate::params::{Spandex, chosen, param_info, spandex_from, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::Words;
 
 /// A fault put into a bank on purpose, for tests of the tests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Words)]
 pub enum MesiLlcFault {
     /// None.
     None,
@@ -26,21 +27,6 @@ pub enum MesiLlcFault {
     ForgottenOwner,
     /// Unblock ends a transaction although WbData is still to come.
     NoWbData,
-}
-
-impl MesiLlcFault {
-    /// Every value with its word on the command line.
-    pub const WORDS: &'static [(MesiLlcFault, &'static str)] = &[
-        (MesiLlcFault::None, "none"),
-        (MesiLlcFault::ForgottenSharer, "forgotten-sharer"),
-        (MesiLlcFault::DropShared, "drop-shared"),
-        (MesiLlcFault::StalePut, "stale-put"),
-        (MesiLlcFault::LostDirty, "lost-dirty"),
-        (MesiLlcFault::ShortAcks, "short-acks"),
-        (MesiLlcFault::EarlyPut, "early-put"),
-        (MesiLlcFault::ForgottenOwner, "forgotten-owner"),
-        (MesiLlcFault::NoWbData, "no-wb-data"),
-    ];
 }
 
 /// What fixes a bank.
@@ -77,7 +63,7 @@ impl MesiLlcParams {
     }
 
     fn fault_word(&self) -> &'static str {
-        word_of(MesiLlcFault::WORDS, self.fault)
+        self.fault.word()
     }
 
     /// Module name, unique per parameters.
@@ -117,12 +103,12 @@ impl MesiLlcParams {
 /// The parameters of the block on the command line.
 pub(super) fn infos() -> Vec<ParamInfo> {
     let mut all = bank::infos("8M", "requests stalled at busy lines, per bank");
-    all.push(ParamInfo {
-        name: "inject",
-        default: "none".into(),
-        legal: "none, forgotten-sharer, drop-shared, stale-put, lost-dirty, short-acks, early-put, forgotten-owner, no-wb-data",
-        about: "a fault put in on purpose (simulation only)",
-    });
+    all.push(param_info(
+        "inject",
+        "none",
+        MesiLlcFault::LEGAL,
+        "a fault put in on purpose (simulation only)",
+    ));
     all.extend(spandex_params());
     all
 }
