@@ -1,6 +1,6 @@
 //! Sets, ways and places of a bank, and the cut of a line's number.
 
-use crate::params::{Spandex, param_info};
+use crate::params::{Spandex, param_info, spandex_from};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
 
@@ -13,24 +13,29 @@ pub struct Bank {
     pub size: u32,
     /// Ways: 2, 4, 8 or 16.
     pub ways: u32,
-    /// Stalled requests, 1..256.
+    /// Stalled requests per bank, N_STALL, 1..256.
     pub stalls: u32,
-    /// Node of the first bank.
-    pub first: u32,
+    /// Banks of an L3: their nodes are behind those of as many banks of L2s, else behind the devices.
+    pub l3: bool,
 }
 
 impl Bank {
-    /// Reads `size`, `ways` and `n_stall`; `first`: node of the first bank.
+    /// The published sizes of a bank of a cache of `size` bytes: 16 ways, 32 stalled requests.
+    pub(crate) fn published(s: Spandex, size: u32, l3: bool) -> Bank {
+        Bank { s, size, ways: 16, stalls: 32, l3 }
+    }
+
+    /// Reads the sizes from the command line.
     ///
     /// # Errors
     /// A value that is no number, or lies outside.
-    pub(crate) fn from_set(set: &ParamSet, s: Spandex, first: u32) -> Result<Bank, BlockError> {
+    pub(crate) fn from_set(set: &ParamSet, l3: bool) -> Result<Bank, BlockError> {
         Ok(Bank {
-            s,
+            s: spandex_from(set)?,
             size: set.within("size", 0, 1 << 30)? as u32,
             ways: set.within("ways", 2, 16)? as u32,
             stalls: set.within("n_stall", 1, 256)? as u32,
-            first,
+            l3,
         })
     }
 
@@ -83,7 +88,8 @@ impl Bank {
     }
     /// A bank's number, by its node; of a width that also a single bank has.
     fn bank_of(&self, own: Bits) -> Bits {
-        (own - u64::from(self.first)).resize(self.s.bank_select().max(1))
+        let first = if self.l3 { self.s.l3_node(0) } else { self.s.devs() };
+        (own - u64::from(first)).resize(self.s.bank_select().max(1))
     }
     /// A line is of the bank whose node is `own`.
     pub fn is_home(&self, line: Bits, own: Bits) -> Bool {

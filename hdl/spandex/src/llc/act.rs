@@ -51,7 +51,7 @@ impl WordBank for Llc {
         let before = |value: Bits| some(value, !empty);
         let granted = act.words_that(Commit::Grant);
         let released = match p.fault {
-            LlcFault::StaleOwner => lit_bv(Bv::zero(p.s.words())),
+            LlcFault::StaleOwner => lit_bv(Bv::zero(p.bank.s.words())),
             _ => some(n.taken, d.commits_o.does(Commit::Release)),
         };
         let back = d.mine_taken() | some(n.req.mask, d.stores());
@@ -95,7 +95,7 @@ impl WordBank for Llc {
                 write,
                 write_line: act.leaver(),
                 read: Some(d.fetches),
-                tbe: act.entry().resize(act.with.p.s.tbe_bits()),
+                tbe: act.entry().resize(act.with.p.bank.s.tbe_bits()),
                 read_line: n.req.line,
                 data: n.line,
             });
@@ -104,7 +104,7 @@ impl WordBank for Llc {
     fn begins(act: &Act) {
         let (p, n, d) = (act.with.p, act.n, act.d);
         let (sharers, words) = evicted(p, &n.look);
-        let sharers = if p.s.sharers == 0 { lit_bv(Bv::zero(1)) } else { sharers };
+        let sharers = if p.bank.s.sharers == 0 { lit_bv(Bv::zero(1)) } else { sharers };
         let none = |width: u32| lit_bv(Bv::zero(width));
         let kind = mux(d.evicts, enum_lit(TbeKind::Evict), enum_lit(TbeKind::Fill));
         let rv = mux(d.evicts, words, d.rv);

@@ -57,12 +57,12 @@ pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
     let here = (searched | (commit & !moved_in)).named("s3_here");
     let known = here | is(&[Kind::Rvk, Kind::Ack]) | (valid & write_back & look.hit);
     let line = pipe.s3_line.get();
-    let owners = owners_of(&p.s, line).named("s3_owners");
-    let owned = (look.owned & known.repeat(p.s.words())).named("s3_owned");
+    let owners = owners_of(&p.bank.s, line).named("s3_owners");
+    let owned = (look.owned & known.repeat(p.bank.s.words())).named("s3_owned");
     let taken = (op.req.mask & owned).named("s3_taken");
     let state = look.there.state;
-    let by_sharers: Vec<Bool> = (0..p.s.words())
-        .map(|w| taken.bit(w) & owner(&p.s, owners, w).zext(8).lt(u64::from(p.s.sharers)))
+    let by_sharers: Vec<Bool> = (0..p.bank.s.words())
+        .map(|w| taken.bit(w) & owner(&p.bank.s, owners, w).zext(8).lt(u64::from(p.bank.s.sharers)))
         .collect();
     let shared = (here & state.is(LineState::S)) | any_of(&by_sharers);
     let latched = commit & tbe.kind.is(TbeKind::Phase1);
@@ -107,9 +107,9 @@ fn before(p: &LlcParams, n: &Now, (s, o): (&Asks, &Asks)) -> (Bits, Bits) {
     let everything = n.req.mask.all() & n.ask.is_any(&[Ask::ReqO, Ask::ReqOData]);
     let exempt = n.req.src.one_hot(p.sharing()) & everything.repeat(p.sharing());
     let inv = sharers(p, &n.look) & !exempt & s.does(Before::Inv).repeat(p.sharing());
-    let whole = whole_owners(&p.s, n.owners, n.owned, n.taken);
+    let whole = whole_owners(&p.bank.s, n.owners, n.owned, n.taken);
     let revoked = if p.rvko == RvkoGran::Line { whole } else { n.taken };
-    let some = |action, words: Bits| words & o.does(action).repeat(p.s.words());
+    let some = |action, words: Bits| words & o.does(action).repeat(p.bank.s.words());
     (inv, some(Before::Revoke, revoked) | some(Before::Downgrade, whole))
 }
 
@@ -183,7 +183,7 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
     let (at, event) = event(n);
     let holder = tbes.at(mux(n.op.kind.is_any(&[Kind::Req, Kind::Replay]), n.look.by, n.index)).kind;
     let blocked = Rows::new(&table::blocked(met.shares), at, (holder, event));
-    let mine = (n.taken & words_of(&p.s, n.owners, n.req.src)).named("s3_mine");
+    let mine = (n.taken & words_of(&p.bank.s, n.owners, n.req.src)).named("s3_mine");
     let back = n.valid & n.op.kind.is(Kind::Wb);
     let names = ["llc_words_back", "llc_words_crossed"];
     Decision {

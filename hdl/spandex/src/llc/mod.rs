@@ -86,9 +86,9 @@ pub fn spandex_llc(p: &LlcParams) -> Result<Arc<Module>, BlockError> {
 fn describe(p: &LlcParams) {
     let met = table::met(p);
     word_machine(met).check(if met.shares { &[] } else { &[Word::S] });
-    let own = input::<Bits>("own", p.s.node_bits());
-    let stages = stages::Stages::of(&p.bank(), p, p.kept());
-    let arrays = Arrays::new(&p.bank(), p.kept());
+    let own = input::<Bits>("own", p.bank.s.node_bits());
+    let stages = stages::Stages::of(&p.bank, p, p.kept());
+    let arrays = Arrays::new(&p.bank, p.kept());
     let tbes = tbes::Tbes::new(p);
     let outs = outputs::Outputs::new(p, own);
     let parts = stages::Parts { p, own, arrays: &arrays, tbes: &tbes, outs: &outs };
@@ -98,7 +98,7 @@ fn describe(p: &LlcParams) {
     let n = decide::now(&parts, &stages);
     let d = about(n.req.line, || decide::decide(&parts, &n));
     let crosses = p.fault != LlcFault::NoCross;
-    let act = types::Act { with: &parts, n: &n, d: &d, bank: p.bank(), flex: p.flex, crosses };
+    let act = types::Act { with: &parts, n: &n, d: &d, bank: p.bank.clone(), flex: p.flex, crosses };
     let done = act.act();
     observe::connect(&observe::Seen { bank: "llc", act: &act, stages: &stages, entered, done, sending });
 }

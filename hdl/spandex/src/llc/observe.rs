@@ -31,14 +31,14 @@ pub(super) fn connect(seen: &Seen) {
 
 fn messages(seen: &Seen) {
     let (p, st) = (seen.act.with.p, &seen.stages.from);
-    let home = |line: Bits| p.bank().is_home(line, seen.act.with.own);
+    let home = |line: Bits| p.bank.is_home(line, seen.act.with.own);
     let (req, rsp) = (&st.req.msg, &st.rsp.msg);
-    observe_words::messages(("llc", &p.s, seen.act.with.own), home, (&st.req, &st.wb, &st.rsp));
-    let shares = req.src.zext(8).lt(u64::from(p.s.sharers));
+    observe_words::messages(("llc", &p.bank.s, seen.act.with.own), home, (&st.req, &st.wb, &st.rsp));
+    let shares = req.src.zext(8).lt(u64::from(p.bank.s.sharers));
     let reqs = st.req.valid & req.op.is(ReqOp::ReqS);
     seen.assert("reqs_from_sharer", !reqs | shares, "ReqS comes from devices that may hold S");
     let comes = rsp.op.is_any(&[RspOp::Ack, RspOp::RspRvkO]);
-    let device = rsp.src.zext(8).lt(u64::from(p.s.devs()));
+    let device = rsp.src.zext(8).lt(u64::from(p.bank.s.devs()));
     let text = "a bank gets Ack and RspRvkO of devices, no other answer";
     seen.assert("rsp_sound", !st.rsp.valid | (comes & device), text);
 }
@@ -68,7 +68,7 @@ fn answers(seen: &Seen) {
     seen.assert("rsp_has_tbe", !rsp | holds, "an answer finds its TBE");
     let bit = n.progress.ack.bit_at(n.req.src);
     seen.assert("ack_expected", !n.is(Kind::Ack) | bit, "an Ack is expected of its sender");
-    let sharer = n.req.src.zext(8).lt(u64::from(p.s.sharers)) & !n.op.nodata;
+    let sharer = n.req.src.zext(8).lt(u64::from(p.bank.s.sharers)) & !n.op.nodata;
     let kept = n.is(Kind::Rvk) & n.op.kept;
     seen.assert("kept_by_sharer", !kept | sharer, "only a device that may hold S keeps words in S");
     let fill = tbes.entries.valid().bit_at(n.index)

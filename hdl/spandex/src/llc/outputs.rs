@@ -22,7 +22,7 @@ pub(super) struct Outputs {
 impl Outputs {
     /// Declares channels and queues; `own`: the bank's node.
     pub fn new(p: &LlcParams, own: Bits) -> Outputs {
-        Outputs { up: Upward::new(&p.s, own), orders: Orders::new(&p.s, true), p: p.clone(), own }
+        Outputs { up: Upward::new(&p.bank.s, own), orders: Orders::new(&p.bank.s, true), p: p.clone(), own }
     }
 
     /// A request may commit: there is room for its answer, its forwards and its orders.
@@ -41,12 +41,12 @@ impl Outputs {
         let p = &self.p;
         let (inv, rv) = (of(&tbes.todo_inv, entry.index), of(&tbes.todo_rv, entry.index));
         let (tbe, request) = (tbes.at(entry.index), tbes.entries.request(entry.index));
-        let (owner, words) = group(rv, tbes.owners.read(entry.index), rv, p.s.dev_bits());
+        let (owner, words) = group(rv, tbes.owners.read(entry.index), rv, p.bank.s.dev_bits());
         let sharer = inv.lowest_set();
         let shares = inv.any();
         let downgrades = tbe.kind.is(TbeKind::Phase1) & request.op.is(ReqOp::ReqS);
         let revokes = mux(downgrades, enum_lit(FwdOp::ReqS), enum_lit(FwdOp::RvkO));
-        let none = lit_bv(Bv::zero(p.s.words()));
+        let none = lit_bv(Bv::zero(p.bank.s.words()));
         let lost = mux(shares, none, words);
         let msg = Fwd {
             op: mux(shares, enum_lit(FwdOp::Inv), revokes),
@@ -55,8 +55,8 @@ impl Outputs {
             own: lost,
             req: request.src,
             tag: request.tag,
-            tbe: entry.index.resize(p.s.tbe_bits()),
-            ..fwd_to(&p.s, self.own, mux(shares, sharer.resize(p.s.dev_bits()), owner))
+            tbe: entry.index.resize(p.bank.s.tbe_bits()),
+            ..fwd_to(&p.bank.s, self.own, mux(shares, sharer.resize(p.bank.s.dev_bits()), owner))
         };
         let bit = sharer.one_hot(p.sharing());
         let left = move |index: Bits| {

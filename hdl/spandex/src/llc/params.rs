@@ -2,7 +2,7 @@
 
 use crate::bank::arrays::Kept;
 use crate::bank::{self, Bank, fault_part};
-use crate::params::{Spandex, chosen, param_info, spandex_from, spandex_params};
+use crate::params::{Spandex, chosen, param_info, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::Words;
 
@@ -65,14 +65,8 @@ pub enum LlcFault {
 /// What fixes a bank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LlcParams {
-    /// Message widths, numbers of devices, banks and TBEs.
-    pub s: Spandex,
-    /// Bytes of all banks together.
-    pub size: u32,
-    /// Ways: 2, 4, 8 or 16.
-    pub ways: u32,
-    /// Stalled requests N_STALL, 1..256.
-    pub stalls: u32,
+    /// Sizes and widths.
+    pub bank: Bank,
     /// How ReqS is answered.
     pub reqs: ReqsPolicy,
     /// What is revoked for a ReqWT+data.
@@ -89,10 +83,7 @@ impl LlcParams {
     /// The published LLC: 8 MB, 16 ways, 32 stalled requests per bank.
     pub fn published(s: Spandex) -> LlcParams {
         LlcParams {
-            s,
-            size: 8 << 20,
-            ways: 16,
-            stalls: 32,
+            bank: Bank::published(s, 8 << 20, false),
             reqs: ReqsPolicy::Eval,
             rvko: RvkoGran::Line,
             flex: true,
@@ -101,27 +92,27 @@ impl LlcParams {
         }
     }
 
-    /// Sets and places of the bank.
-    pub fn bank(&self) -> Bank {
-        let LlcParams { s, size, ways, stalls, .. } = self.clone();
-        Bank { first: s.devs(), s, size, ways, stalls }
+    /// The same bank with other sizes.
+    #[must_use]
+    pub fn sized(self, change: impl FnOnce(Bank) -> Bank) -> LlcParams {
+        LlcParams { bank: change(self.bank), ..self }
     }
     /// Sharer bits of a line, N_S.
     pub fn sharer_bits(&self) -> u32 {
-        if self.sharers == SharerMode::Exact { self.s.sharers } else { 0 }
+        if self.sharers == SharerMode::Exact { self.bank.s.sharers } else { 0 }
     }
     /// Width of what stands for a line's sharers inside the bank: a bit per device that may hold S, 1 also if there is none.
     pub(super) fn sharing(&self) -> u32 {
-        self.s.sharers.max(1)
+        self.bank.s.sharers.max(1)
     }
 
     /// What is kept of a line.
     pub(super) fn kept(&self) -> Kept {
         Kept {
-            owned: self.s.words(),
+            owned: self.bank.s.words(),
             sharers: self.sharer_bits(),
             sharing: self.sharing(),
-            lanes: self.s.words(),
+            lanes: self.bank.s.words(),
         }
     }
 
@@ -131,7 +122,7 @@ impl LlcParams {
         let flex = if self.flex { "_flex" } else { "" };
         let sharers = if self.sharers == SharerMode::Exact { "" } else { "_broadcast" };
         let fault = fault_part(self.fault.word());
-        format!("spandex_llc_{}_{keys}{flex}{sharers}{fault}", self.bank().name_part())
+        format!("spandex_llc_{}_{keys}{flex}{sharers}{fault}", self.bank.name_part())
     }
 
     /// Checks the bank's own values.
@@ -139,7 +130,7 @@ impl LlcParams {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        self.bank().validate("spandex-llc", &infos())
+        self.bank.validate("spandex-llc", &infos())
     }
 
     /// Reads the parameters of the block.
@@ -147,12 +138,8 @@ impl LlcParams {
     /// # Errors
     /// A value that is no number, unknown or illegal.
     pub fn from_set(set: &ParamSet) -> Result<LlcParams, BlockError> {
-        let Bank { s, size, ways, stalls, .. } = Bank::from_set(set, spandex_from(set)?, 0)?;
         let p = LlcParams {
-            s,
-            size,
-            ways,
-            stalls,
+            bank: Bank::from_set(set, false)?,
             reqs: chosen(set, "reqs_policy", ReqsPolicy::WORDS)?,
             rvko: chosen(set, "rvko_gran", RvkoGran::WORDS)?,
             flex: set.within("flex_rsp", 0, 1)? == 1,
@@ -165,8 +152,8 @@ impl LlcParams {
 
     /// Parameters for reports.
     pub(super) fn listed(&self) -> Vec<(&'static str, String)> {
-        let (mut all, bank) = self.bank().listed();
-        all.push(("sharers", self.s.sharers.to_string()));
+        let (mut all, bank) = self.bank.listed();
+        all.push(("sharers", self.bank.s.sharers.to_string()));
         all.extend(bank);
         all.extend([
             ("reqs_policy", self.reqs.word().into()),

@@ -34,7 +34,7 @@ impl Stages {
         let wb = || from.wb.valid & pipe.quiet(from.wb.msg.line) & wb_room;
         let req = || {
             // Requests enter behind the operation in stage 3: a stream of them would leave a TBE of their set no gap.
-            let req_set = p.bank().set_of(from.req.msg.line);
+            let req_set = p.bank.set_of(from.req.msg.line);
             let of_set: Vec<Bool> = entries.sets().iter().map(|set| set.eq(req_set)).collect();
             let due = (entries.ready() & pack_bools(&of_set)).any();
             let may = room & offer.tbe_free & offer.place_free & pipe.quiet(from.req.msg.line) & !due;
@@ -64,10 +64,10 @@ impl Stages {
     fn of_rsp(&self, p: &LlcParams) -> Op {
         let Rsp { op, line, mask, src, tag, nodata, kept_s, dirty, data, .. } = self.from.rsp.msg;
         let low = blank::<Op>(p);
-        let req = Held { line, mask, src: src.resize(p.s.dev_bits()), tag, data, ..low.req };
+        let req = Held { line, mask, src: src.resize(p.bank.s.dev_bits()), tag, data, ..low.req };
         Op {
             kind: mux(op.is(RspOp::Ack), enum_lit(Kind::Ack), enum_lit(Kind::Rvk)),
-            tbe: tag.resize(p.s.tbe_bits()),
+            tbe: tag.resize(p.bank.s.tbe_bits()),
             req,
             dirty,
             nodata,
@@ -78,7 +78,7 @@ impl Stages {
     fn of_mem(&self, p: &LlcParams, line: Bits) -> Op {
         let MemRsp { tbe, data } = self.from.mem.msg;
         let low = blank::<Op>(p);
-        let mask = lit_bv(Bv::ones(p.s.words()));
+        let mask = lit_bv(Bv::ones(p.bank.s.words()));
         Op { kind: enum_lit(Kind::Mem), tbe, req: Held { line, mask, data, ..low.req }, ..low }
     }
 
@@ -88,7 +88,7 @@ impl Stages {
         let list = tbe.kind.is(TbeKind::List);
         Op {
             kind: mux(list, enum_lit(Kind::Replay), enum_lit(Kind::Commit)),
-            tbe: index.resize(p.s.tbe_bits()),
+            tbe: index.resize(p.bank.s.tbe_bits()),
             req: tbes.lists.next(&tbes.entries, (list, tbe.list.head), index),
             ..blank::<Op>(p)
         }
@@ -100,7 +100,7 @@ impl Stages {
         let op = self.pipe.s1.get();
         let line = op.req.line;
         let replays = op.kind.is(Kind::Replay);
-        let (same_set, others) = tbes.entries.others(p.bank().set_of(line), op.tbe, replays);
+        let (same_set, others) = tbes.entries.others(p.bank.set_of(line), op.tbe, replays);
         let spare = |_: &[Tag]| arrays.held(|place| is_shared(p, place));
         let by = || {
             (mux(op.kind.is(Kind::Wb), tbes.revoking(line), tbes.entries.blocking(line)) & others, same_set)

@@ -138,7 +138,7 @@ transitions! {
 
 /// What a bank of these parameters is asked.
 pub fn met(p: &LlcParams) -> Met {
-    let some = p.s.sharers > 0;
+    let some = p.bank.s.sharers > 0;
     Met {
         name: "llc_words",
         rows: "spandex.llc.",

@@ -49,15 +49,16 @@ pub(super) struct Begin {
 impl Tbes {
     /// Declares the entries, all free.
     pub fn new(p: &LlcParams) -> Tbes {
-        let (n, bank) = (p.s.tbes, p.bank());
+        let (n, bank) = (p.bank.s.tbes, &p.bank);
         let registers = || {
             let ends = Ends::new(&bank);
-            (ends, each(n, "todo_inv", &p.sharing()), each(n, "todo_rv", &p.s.words()))
+            (ends, each(n, "todo_inv", &p.sharing()), each(n, "todo_rv", &p.bank.s.words()))
         };
         let listed = || marks("tbe_listed", n);
-        let (entries, listed, (ends, todo_inv, todo_rv)) = Entries::new(&bank, (&p.s, p), listed, registers);
-        let owners = File::new("tbe_owners", n, &(p.s.words() * p.s.dev_bits()));
-        Tbes { entries, lists: Lists::new(&bank, &p.s, listed, ends), todo_inv, todo_rv, owners }
+        let (entries, listed, (ends, todo_inv, todo_rv)) =
+            Entries::new(&bank, (&p.bank.s, p), listed, registers);
+        let owners = File::new("tbe_owners", n, &(p.bank.s.words() * p.bank.s.dev_bits()));
+        Tbes { entries, lists: Lists::new(&bank, &p.bank.s, listed, ends), todo_inv, todo_rv, owners }
     }
 
     /// Entries with messages still to be sent.

@@ -59,9 +59,9 @@ pub(super) enum Kind {
 pub(super) struct Op {
     pub kind: Enum<Kind>,
     /// TBE of all but requests from the channel and write-backs.
-    #[width(p.s.tbe_bits())]
+    #[width(p.bank.s.tbe_bits())]
     pub tbe: Bits,
-    #[shape(p.s.clone())]
+    #[shape(p.bank.s.clone())]
     pub req: Held,
     /// Words that come back differ from memory.
     pub dirty: Bool,
@@ -102,13 +102,13 @@ pub(super) struct Progress {
     #[width(p.sharing())]
     pub ack: Bits,
     /// Words whose RspRvkO is to come.
-    #[width(p.s.words())]
+    #[width(p.bank.s.words())]
     pub rv: Bits,
     /// Words that it has revoked.
-    #[width(p.s.words())]
+    #[width(p.bank.s.words())]
     pub rvm: Bits,
     /// Words that owners answer to the requestor.
-    #[width(p.s.words())]
+    #[width(p.bank.s.words())]
     pub ans: Bits,
     /// Owners that have become sharers.
     #[width(p.sharing())]

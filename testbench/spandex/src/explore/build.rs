@@ -16,6 +16,7 @@ use weft_explore::form::{Form, Ignore, Masked};
 use weft_explore::hash::Numbered;
 use weft_explore::net::{Drain, Feed, Net, Order};
 use weft_rtl::prelude::{Data, Module};
+use weft_spandex::bank::Bank;
 use weft_spandex::llc::{LlcParams, spandex_llc};
 use weft_spandex::msg::{Fwd, MemReq, MemRsp, Req, Rsp, Wb};
 
@@ -64,15 +65,13 @@ pub(super) fn bank_params(c: &Config) -> LlcParams {
     let spandex = c.spandex();
     let (sets, ways) = c.bank;
     LlcParams {
-        size: sets * ways * spandex.line,
-        ways,
-        stalls: c.tbes.1,
         reqs: c.reqs,
         rvko: c.rvko,
         flex: c.flex,
         fault: c.faults.llc,
         ..LlcParams::published(spandex)
     }
+    .sized(|b| Bank { size: sets * ways * b.s.line, ways, stalls: c.tbes.1, ..b })
 }
 
 impl Parts<'_> {

@@ -19,7 +19,7 @@ pub fn system(
     devices: &[Arc<Module>],
     pins: impl Fn(&InstanceRef, usize),
 ) -> Arc<Module> {
-    let s = &llc.s;
+    let s = &llc.bank.s;
     let bank = spandex_llc(llc).expect("legal");
     Module::build(name, ModuleKind::Fabric, || {
         for (d, module) in devices.iter().enumerate() {

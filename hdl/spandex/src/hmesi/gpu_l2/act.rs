@@ -64,7 +64,7 @@ impl WordBank for GpuL2 {
         ];
         let perm =
             choices.into_iter().fold(n.look.there.perm, |rest, (now, perm)| mux(now, enum_lit(perm), rest));
-        let sharers = lit_bv(Bv::zero(p.s.sharers.max(1)));
+        let sharers = lit_bv(Bv::zero(p.bank.s.sharers.max(1)));
         Place { there: L2Tag { tag, perm }, owned: owned.named("s3_owned_next"), sharers }
     }
     fn sends(act: &Act) {
@@ -83,7 +83,7 @@ impl WordBank for GpuL2 {
                 line: n.req.line,
                 first,
                 op: mux(unblocks, ends, op),
-                dst: mux(unblocks, p.s.l3_home(n.req.line), n.op.node),
+                dst: mux(unblocks, p.bank.s.l3_home(n.req.line), n.op.node),
                 tag: n.req.tag,
                 wb,
                 dirty: wb & written,
@@ -129,7 +129,7 @@ impl WordBank for GpuL2 {
         let (p, n, d) = (act.with.p, act.n, act.d);
         let (before, rsp) = (n.progress, n.op.rsp);
         let (counts, comes) = (act.client(Serve::Count), act.installs());
-        let width = p.s.client_bits();
+        let width = p.bank.s.client_bits();
         let owner = act.client(Serve::InstallE) | act.client(Serve::InstallM);
         let after = Progress {
             rv: before.rv & !some(n.req.mask, d.blocked.does(Progresses::Back)),

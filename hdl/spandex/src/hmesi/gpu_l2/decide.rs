@@ -65,8 +65,8 @@ pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
     let leaves = of_line & tbe.leaver.eq(op.req.line) & !tbe.leaving.is(Leaving::No);
     let leaves = (valid & leaves).named("s3_leaves");
     let line = mux(leaves, tbes.buffer.read(index), pipe.s3_line.get());
-    let owners = owners_of(&p.s, pipe.s3_line.get()).named("s3_owners");
-    let owned = (look.owned & known.repeat(p.s.words())).named("s3_owned");
+    let owners = owners_of(&p.bank.s, pipe.s3_line.get()).named("s3_owners");
+    let owned = (look.owned & known.repeat(p.bank.s.words())).named("s3_owned");
     let ask = ask(op.req.op).named("s3_ask");
     let perm = mux(here, look.there.perm, enum_lit(Perm::I));
     Now {
@@ -162,10 +162,10 @@ fn message(n: &Now) -> Bits {
 /// Words to be revoked before the request commits.
 fn before(p: &GpuL2Params, n: &Now, phases: &Rows<NoState, Before>) -> Bits {
     let words = match p.rvko {
-        RvkoGran::Line => whole_owners(&p.s, n.owners, n.owned, n.taken),
+        RvkoGran::Line => whole_owners(&p.bank.s, n.owners, n.owned, n.taken),
         RvkoGran::Word => n.taken,
     };
-    words & phases.does(Before::Revoke).repeat(p.s.words())
+    words & phases.does(Before::Revoke).repeat(p.bank.s.words())
 }
 
 /// Decides by the tables.
@@ -197,7 +197,7 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
     let blocked = Rows::new(&table::blocked(), at, (holder, event));
     let of_client = is(Kind::Fwd) | is(Kind::Answer) | n.known.revoked;
     let client = Rows::new(&table::client(), of_client, (client_state(p, n), message(n)));
-    let mine = (n.taken & words_of(&p.s, n.owners, n.req.src)).named("s3_mine");
+    let mine = (n.taken & words_of(&p.bank.s, n.owners, n.req.src)).named("s3_mine");
     let names = ["gpu_l2_words_back", "gpu_l2_words_crossed"];
     let back = (is(Kind::Wb), n.look.hit);
     Decision {

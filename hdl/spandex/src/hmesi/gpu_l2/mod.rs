@@ -92,9 +92,9 @@ pub fn gpu_l2(p: &GpuL2Params) -> Result<Arc<Module>, BlockError> {
 fn describe(p: &GpuL2Params) {
     table::machine().check(&[]);
     word_machine(table::MET).check(&[Word::S]);
-    let own = input::<Bits>("own", p.s.h_node_bits());
+    let own = input::<Bits>("own", p.bank.s.h_node_bits());
     let stages = stages::Stages::new(p);
-    let arrays = Arrays::new(&p.bank(), p.kept());
+    let arrays = Arrays::new(&p.bank, p.kept());
     let tbes = tbes::Tbes::new(p);
     let outs = outputs::Outputs::new(p, own);
     let parts = stages::Parts { p, own, arrays: &arrays, tbes: &tbes, outs: &outs };
@@ -104,7 +104,7 @@ fn describe(p: &GpuL2Params) {
     let n = decide::now(&parts, &stages);
     let d = about(n.req.line, || decide::decide(&parts, &n));
     let crosses = p.fault != GpuL2Fault::NoCross;
-    let act = types::Act { with: &parts, n: &n, d: &d, bank: p.bank(), flex: p.flex, crosses };
+    let act = types::Act { with: &parts, n: &n, d: &d, bank: p.bank.clone(), flex: p.flex, crosses };
     let done = act.act();
     tbes.stalls.connect();
     observe::connect(&observe::Seen { bank: "gpu_l2", act: &act, stages: &stages, entered, done, sending });

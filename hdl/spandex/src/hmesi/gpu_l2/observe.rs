@@ -35,16 +35,16 @@ fn home(seen: &Seen, line: Bits) -> Bool {
 
 fn device_messages(seen: &Seen) {
     let (p, st) = (seen.act.with.p, seen.stages);
-    let own = seen.act.with.own.resize(p.s.node_bits());
+    let own = seen.act.with.own.resize(p.bank.s.node_bits());
     let channels = (&st.req, &st.wb, &st.rsp);
-    observe_words::messages(("gpu_l2", &p.s, own), |line| home(seen, line), channels);
+    observe_words::messages(("gpu_l2", &p.bank.s, own), |line| home(seen, line), channels);
     let (req, wb, rsp) = (&st.req.msg, &st.wb.msg, &st.rsp.msg);
     unused_input(&wb.dirty);
     unused_input(&rsp.dirty);
     let foreign = req.op.is(ReqOp::ReqS) | (req.op.is(ReqOp::ReqWt) & req.fwd);
     let text = "GPU L1s send no ReqS and no ReqWT to be forwarded";
     seen.assert("req_met", !(st.req.valid & foreign), text);
-    let sound = rsp.op.is(RspOp::RspRvkO) & rsp.src.zext(8).lt(u64::from(p.s.devs())) & !rsp.kept_s;
+    let sound = rsp.op.is(RspOp::RspRvkO) & rsp.src.zext(8).lt(u64::from(p.bank.s.devs())) & !rsp.kept_s;
     let text = "a bank gets RspRvkO of devices that keep nothing, no other answer";
     seen.assert("rsp_sound", !st.rsp.valid | sound, text);
 }
@@ -54,9 +54,9 @@ fn client_messages(seen: &Seen) {
     let (fwd, rsp) = (&st.l3_fwd.msg, &st.l3_rsp.msg);
     let own = seen.act.with.own;
     let good = |line: Bits, src: Bits, dst: Bits| {
-        home(seen, line) & dst.eq(own) & src.zext(8).lt(u64::from(p.s.h_nodes()))
+        home(seen, line) & dst.eq(own) & src.zext(8).lt(u64::from(p.bank.s.h_nodes()))
     };
-    let sound = good(fwd.line, fwd.src, fwd.dst) & fwd.src.eq(p.s.l3_home(fwd.line));
+    let sound = good(fwd.line, fwd.src, fwd.dst) & fwd.src.eq(p.bank.s.l3_home(fwd.line));
     let text = "a forward is for a line of this bank, and comes from its L3 bank";
     seen.assert("fwd_sound", !st.l3_fwd.valid | sound, text);
     unused_input(&rsp.dirty);
@@ -148,7 +148,7 @@ fn client_races(seen: &Seen) {
     seen.race("two_revoke", revokes, "two forwards revoke words at a time");
     let full =
         tbes.entries.of_kinds(&[TbeKind::Fill, TbeKind::Put, TbeKind::Evict, TbeKind::Phase1]).popcount();
-    let reserve = full.eq(u64::from(seen.act.with.p.s.tbes - 1)) & client(Serve::Revoke);
+    let reserve = full.eq(u64::from(seen.act.with.p.bank.s.tbes - 1)) & client(Serve::Revoke);
     seen.race("reserved_tbe", reserve, "a forward gets the TBE that is reserved");
     let crosses = seen.revoked().any() & n.tbe.kind.is(TbeKind::Revoke);
     let text = "a write-back crosses the revocation of its words for the L3";

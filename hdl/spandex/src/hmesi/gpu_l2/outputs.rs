@@ -40,14 +40,14 @@ impl Outputs {
     /// Declares channels and queues; `own`: the bank's node.
     pub fn new(p: &GpuL2Params, own: Bits) -> Outputs {
         Outputs {
-            up: Upward::new(&p.s, own.resize(p.s.node_bits())),
+            up: Upward::new(&p.bank.s, own.resize(p.bank.s.node_bits())),
             replies: Fifo::new("replies", REPLIES, p),
             begun: reg::<Bool>("replies_begun", ()),
-            rsp: out_channel::<HRsp>("l3_rsp_out", &p.s),
-            gets: RoundRobin::new("get_tbe", p.s.tbes),
-            req: out_channel::<HReq>("l3_req", &p.s),
-            puts: RoundRobin::new("put_tbe", p.s.tbes),
-            wb: out_channel::<HWb>("l3_wb", &p.s),
+            rsp: out_channel::<HRsp>("l3_rsp_out", &p.bank.s),
+            gets: RoundRobin::new("get_tbe", p.bank.s.tbes),
+            req: out_channel::<HReq>("l3_req", &p.bank.s),
+            puts: RoundRobin::new("put_tbe", p.bank.s.tbes),
+            wb: out_channel::<HWb>("l3_wb", &p.bank.s),
             p: p.clone(),
             own,
         }
@@ -85,7 +85,7 @@ impl Outputs {
 
     /// The next revocation of a TBE, and how it is ticked off.
     fn of_tbe<'a>(&'a self, tbes: &'a Tbes, entry: Pick) -> (Fwd, impl Fn(Bits) + 'a) {
-        let s = &self.p.s;
+        let s = &self.p.bank.s;
         let rv = of(&tbes.todo_rv, entry.index);
         let request = tbes.entries.request(entry.index);
         let (owner, words) = group(rv, tbes.owners.read(entry.index), rv, s.dev_bits());
@@ -107,7 +107,7 @@ impl Outputs {
     }
 
     fn send_gets(&self, tbes: &Tbes) {
-        let s = &self.p.s;
+        let s = &self.p.bank.s;
         let marks: Vec<Bool> = tbes.todo_get.iter().map(|m| m.get()).collect();
         let entry = self.gets.pick(pack_bools(&marks));
         let tbe = tbes.at(entry.index);
@@ -126,7 +126,7 @@ impl Outputs {
     }
 
     fn send_puts(&self, tbes: &Tbes) {
-        let s = &self.p.s;
+        let s = &self.p.bank.s;
         let marks: Vec<Bool> = tbes.todo_put.iter().map(|m| m.get()).collect();
         let entry = self.puts.pick(pack_bools(&marks));
         let tbe = tbes.at(entry.index);
@@ -145,7 +145,7 @@ impl Outputs {
     }
 
     fn send_replies(&self) {
-        let (s, r) = (&self.p.s, self.replies.head);
+        let (s, r) = (&self.p.bank.s, self.replies.head);
         let first = r.first & !self.begun.get();
         let home = s.l3_home(r.line);
         let none = lit_bv(Bv::zero(s.data_bits()));

@@ -3,7 +3,7 @@
 use crate::bank::arrays::Kept;
 use crate::bank::{self, Bank, fault_part};
 use crate::llc::RvkoGran;
-use crate::params::{Spandex, chosen, param_info, spandex_from, spandex_params};
+use crate::params::{Spandex, chosen, param_info, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::Words;
 
@@ -39,14 +39,8 @@ pub enum GpuL2Fault {
 /// What fixes a bank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GpuL2Params {
-    /// Message widths, numbers of devices, banks and TBEs (at least 2: one is for forwards of the L3).
-    pub s: Spandex,
-    /// Bytes of all banks together.
-    pub size: u32,
-    /// Ways: 2, 4, 8 or 16.
-    pub ways: u32,
-    /// Stalled requests N_STALL, 1..256.
-    pub stalls: u32,
+    /// Sizes and widths; of the TBEs, at least 2, one is for forwards of the L3.
+    pub bank: Bank,
     /// What is revoked for a ReqWT+data.
     pub rvko: RvkoGran,
     /// The bank adds what else it has of a line to RspV, and lets owners do so.
@@ -61,25 +55,22 @@ impl GpuL2Params {
     /// The published GPU L2: 4 MB, 16 ways, 32 stalled requests per bank.
     pub fn published(s: Spandex) -> GpuL2Params {
         GpuL2Params {
-            s,
-            size: 4 << 20,
-            ways: 16,
-            stalls: 32,
+            bank: Bank::published(s, 4 << 20, false),
             rvko: RvkoGran::Line,
             flex: true,
             fault: GpuL2Fault::None,
         }
     }
 
-    /// Sets and places of the bank.
-    pub fn bank(&self) -> Bank {
-        let GpuL2Params { s, size, ways, stalls, .. } = self.clone();
-        Bank { first: s.devs(), s, size, ways, stalls }
+    /// The same bank with other sizes.
+    #[must_use]
+    pub fn sized(self, change: impl FnOnce(Bank) -> Bank) -> GpuL2Params {
+        GpuL2Params { bank: change(self.bank), ..self }
     }
 
     /// What is kept of a line.
     pub(super) fn kept(&self) -> Kept {
-        Kept { owned: self.s.words(), sharers: 0, sharing: 0, lanes: self.s.words() }
+        Kept { owned: self.bank.s.words(), sharers: 0, sharing: 0, lanes: self.bank.s.words() }
     }
 
     /// Module name, unique per parameters.
@@ -87,7 +78,7 @@ impl GpuL2Params {
         let rvko = self.rvko.word();
         let flex = if self.flex { "_flex" } else { "" };
         let fault = fault_part(self.fault.word());
-        format!("gpu_l2_{}_{rvko}{flex}{fault}", self.bank().name_part())
+        format!("gpu_l2_{}_{rvko}{flex}{fault}", self.bank.name_part())
     }
 
     /// Checks the bank's own values.
@@ -95,16 +86,16 @@ impl GpuL2Params {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        if self.s.tbes < 2 {
+        if self.bank.s.tbes < 2 {
             return Err(BlockError::Illegal {
                 block: BLOCK.into(),
                 key: "tbes".into(),
-                value: self.s.tbes.to_string(),
+                value: self.bank.s.tbes.to_string(),
                 problem: "one is reserved for forwards of the L3, none is left for requests".into(),
                 legal: TBES.into(),
             });
         }
-        self.bank().validate(BLOCK, &infos())
+        self.bank.validate(BLOCK, &infos())
     }
 
     /// Reads the parameters of the block.
@@ -112,18 +103,18 @@ impl GpuL2Params {
     /// # Errors
     /// A value that is no number, unknown or illegal.
     pub fn from_set(set: &ParamSet) -> Result<GpuL2Params, BlockError> {
-        let Bank { s, size, ways, stalls, .. } = Bank::from_set(set, spandex_from(set)?, 0)?;
+        let bank = Bank::from_set(set, false)?;
         let rvko = chosen(set, "rvko_gran", RvkoGran::WORDS)?;
         let fault = chosen(set, "inject", GpuL2Fault::WORDS)?;
         let flex = set.within("flex_rsp", 0, 1)? == 1;
-        let p = GpuL2Params { s, size, ways, stalls, rvko, flex, fault };
+        let p = GpuL2Params { bank, rvko, flex, fault };
         p.validate()?;
         Ok(p)
     }
 
     /// Parameters for reports.
     pub(super) fn listed(&self) -> Vec<(&'static str, String)> {
-        let (mut all, bank) = self.bank().listed();
+        let (mut all, bank) = self.bank.listed();
         all.extend(bank);
         all.push(("rvko_gran", self.rvko.word().into()));
         all.push(("flex_rsp", u32::from(self.flex).to_string()));

@@ -43,11 +43,12 @@ impl Stages {
     /// Declares channels and registers.
     pub fn new(p: &GpuL2Params) -> Stages {
         let l1s = |open| {
-            let (req, wb) = (in_channel_when("req", &p.s, open), in_channel_when("wb", &p.s, open));
-            (req, wb, in_channel_when("rsp_in", &p.s, open))
+            let (req, wb) = (in_channel_when("req", &p.bank.s, open), in_channel_when("wb", &p.bank.s, open));
+            (req, wb, in_channel_when("rsp_in", &p.bank.s, open))
         };
-        let l3 = |open| (in_channel_when("l3_fwd", &p.s, open), in_channel_when("l3_rsp", &p.s, open));
-        let (pipe, channels) = Pipeline::new(&p.bank(), p, p.kept(), |open| (l1s(open), l3(open)));
+        let l3 =
+            |open| (in_channel_when("l3_fwd", &p.bank.s, open), in_channel_when("l3_rsp", &p.bank.s, open));
+        let (pipe, channels) = Pipeline::new(&p.bank, p, p.kept(), |open| (l1s(open), l3(open)));
         let ((req, wb, rsp), (l3_fwd, l3_rsp)) = channels;
         Stages { pipe, req, wb, rsp, l3_fwd, l3_rsp }
     }
@@ -62,7 +63,7 @@ impl Stages {
     /// Stage 0.
     pub fn select(&self, with: &Parts) -> (Op, Bool, Seen) {
         let Parts { p, tbes, outs, .. } = with;
-        let (bank, stalls) = (p.bank(), &tbes.stalls);
+        let (bank, stalls) = (&p.bank, &tbes.stalls);
         let (entries, pipe) = (&tbes.entries, &self.pipe);
         // What a TBE has ready, and what it revokes, is known only when stage 3 has left its set.
         let entry = pipe.order.pick(entries.ready() & pipe.calm(&entries.sets()));
@@ -128,7 +129,7 @@ impl Stages {
         let (ready, sets) = (tbes.entries.ready(), tbes.entries.sets());
         let mut due: Vec<Bool> =
             sets.iter().enumerate().map(|(i, s)| ready.bit(i as u32) & s.eq(set)).collect();
-        due.push(forward & p.bank().set_of(self.l3_fwd.msg.line).eq(set));
+        due.push(forward & p.bank.set_of(self.l3_fwd.msg.line).eq(set));
         any_of(&due)
     }
 
@@ -158,17 +159,17 @@ impl Stages {
     fn of_rsp(&self, p: &GpuL2Params) -> Op {
         let Rsp { line, mask, src, tag, nodata, data, .. } = self.rsp.msg;
         let low = blank::<Op>(p);
-        let req = Held { line, mask, src: src.resize(p.s.dev_bits()), data, ..low.req };
-        Op { kind: enum_lit(Kind::Rvk), tbe: tag.resize(p.s.tbe_bits()), req, nodata, ..low }
+        let req = Held { line, mask, src: src.resize(p.bank.s.dev_bits()), data, ..low.req };
+        Op { kind: enum_lit(Kind::Rvk), tbe: tag.resize(p.bank.s.tbe_bits()), req, nodata, ..low }
     }
 
     fn of_answer(&self, p: &GpuL2Params) -> Op {
         let HRsp { op, line, tag, acks, peer, data, .. } = self.l3_rsp.msg;
         let low = blank::<Op>(p);
-        let mask = lit_bv(Bv::ones(p.s.words()));
+        let mask = lit_bv(Bv::ones(p.bank.s.words()));
         Op {
             kind: enum_lit(Kind::Answer),
-            tbe: tag.resize(p.s.tbe_bits()),
+            tbe: tag.resize(p.bank.s.tbe_bits()),
             req: Held { line, mask, data, ..low.req },
             rsp: op,
             acks,
@@ -187,7 +188,7 @@ impl Stages {
     fn of_tbe(&self, with: &Parts, index: Bits) -> Op {
         let Parts { p, tbes, .. } = with;
         let Progress { fwd, node, .. } = tbes.entries.progress(index);
-        let tbe = index.resize(p.s.tbe_bits());
+        let tbe = index.resize(p.bank.s.tbe_bits());
         Op {
             kind: enum_lit(Kind::Commit),
             tbe,
@@ -208,7 +209,7 @@ impl Stages {
         let Parts { p, arrays, tbes, .. } = with;
         let op = self.pipe.s1.get();
         let line = op.req.line;
-        let same_set = tbes.of_set(p.bank().set_of(line));
+        let same_set = tbes.of_set(p.bank.set_of(line));
         // L1s are not told when a line that they have in V goes.
         let spare = |_: &[L2Tag]| arrays.held(|_| bool_lit(false));
         let by = || (mux(op.kind.is(Kind::Wb), tbes.revoking(line), tbes.blocking(line)), same_set);

@@ -47,11 +47,11 @@ pub(super) struct Stall {
 impl Stalls {
     /// Declares the memory, empty.
     pub fn new(p: &GpuL2Params) -> Stalls {
-        let (n, bits) = (p.s.tbes, p.bank().stall_bits());
+        let (n, bits) = (p.bank.s.tbes, p.bank.stall_bits());
         Stalls {
-            used: marks("stalled", p.stalls),
-            waiting: File::new("stall", p.stalls, &p.s),
-            next: File::new("stall_next", p.stalls, &bits),
+            used: marks("stalled", p.bank.stalls),
+            waiting: File::new("stall", p.bank.stalls, &p.bank.s),
+            next: File::new("stall_next", p.bank.stalls, &bits),
             listed: marks("tbe_listed", n),
             head: each(n, "head", &bits),
             tail: each(n, "tail", &bits),

@@ -74,12 +74,12 @@ pub(super) struct Begin {
 impl Tbes {
     /// Declares the entries, all free.
     pub fn new(p: &GpuL2Params) -> Tbes {
-        let (n, s) = (p.s.tbes, &p.s);
+        let (n, s) = (p.bank.s.tbes, &p.bank.s);
         let coming = || (each(n, "getting", &()), each(n, "leaving", &()));
         let leaver = || (each(n, "leaver", &s.line_bits()), each(n, "leaver_dirty", &()));
         let todo = || (each(n, "todo_get", &()), each(n, "todo_put", &()), each(n, "todo_rv", &s.words()));
         let registers = || (coming(), leaver(), todo());
-        let (entries, (), registers) = Entries::new(&p.bank(), (s, p), || (), registers);
+        let (entries, (), registers) = Entries::new(&p.bank, (s, p), || (), registers);
         let ((getting, leaving), (leaver, leaver_dirty), (todo_get, todo_put, todo_rv)) = registers;
         Tbes {
             entries,

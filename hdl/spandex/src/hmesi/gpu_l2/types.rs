@@ -59,23 +59,23 @@ pub(super) enum Kind {
 pub(super) struct Op {
     pub kind: Enum<Kind>,
     /// TBE of all but requests from the channel, write-backs and forwards.
-    #[width(p.s.tbe_bits())]
+    #[width(p.bank.s.tbe_bits())]
     pub tbe: Bits,
     /// Replay: place in the stall memory.
-    #[width(p.bank().stall_bits())]
+    #[width(p.bank.stall_bits())]
     pub place: Bits,
-    #[shape(p.s.clone())]
+    #[shape(p.bank.s.clone())]
     pub req: Held,
     /// RspRvkO: a write-back brings the data.
     pub nodata: Bool,
     /// Answer: its kind, InvAcks to come, from a former owner.
     pub rsp: Enum<HRspOp>,
-    #[width(p.s.client_bits())]
+    #[width(p.bank.s.client_bits())]
     pub acks: Bits,
     pub peer: Bool,
     /// Forward: its kind, and the node that gets the answer.
     pub fwd: Enum<HFwdOp>,
-    #[width(p.s.h_node_bits())]
+    #[width(p.bank.s.h_node_bits())]
     pub node: Bits,
 }
 
@@ -133,24 +133,24 @@ pub(super) enum Leaving {
 #[bundle(params = GpuL2Params)]
 pub(super) struct Progress {
     /// Words whose RspRvkO is to come.
-    #[width(p.s.words())]
+    #[width(p.bank.s.words())]
     pub rv: Bits,
     /// Words that it has revoked.
-    #[width(p.s.words())]
+    #[width(p.bank.s.words())]
     pub rvm: Bits,
     /// Fill: the line has come.
     pub come: Bool,
     /// InvAcks that its line said are to come, and those that have.
-    #[width(p.s.client_bits())]
+    #[width(p.bank.s.client_bits())]
     pub need: Bits,
-    #[width(p.s.client_bits())]
+    #[width(p.bank.s.client_bits())]
     pub acks: Bits,
     /// Unblock is due, UnblockX is.
     pub unblock: Bool,
     pub unblock_x: Bool,
     /// Revoke: the forward, and who gets the answer; its transaction is that of the request.
     pub fwd: Enum<HFwdOp>,
-    #[width(p.s.h_node_bits())]
+    #[width(p.bank.s.h_node_bits())]
     pub node: Bits,
 }
 
@@ -158,20 +158,20 @@ pub(super) struct Progress {
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = GpuL2Params)]
 pub(super) struct Reply {
-    #[width(p.s.line_bits())]
+    #[width(p.bank.s.line_bits())]
     pub line: Bits,
     pub first: Bool,
     pub op: Enum<HRspOp>,
-    #[width(p.s.h_node_bits())]
+    #[width(p.bank.s.h_node_bits())]
     pub dst: Bits,
-    #[width(p.s.tag_bits())]
+    #[width(p.bank.s.tag_bits())]
     pub tag: Bits,
     pub wb: Bool,
     /// The line was written.
     pub dirty: Bool,
     /// A shared copy stays.
     pub kept: Bool,
-    #[width(p.s.data_bits())]
+    #[width(p.bank.s.data_bits())]
     pub data: Bits,
 }
 

@@ -105,15 +105,16 @@ impl Act<'_> {
         self.n.valid & self.n.op.kind.is(kind)
     }
     fn set(&self) -> Bits {
-        self.p().bank().set_of(self.n.op.req.line)
+        self.p().bank.set_of(self.n.op.req.line)
     }
 
     /// Decides and does everything.
     pub fn act(&self) -> Done {
         let (p, n) = (self.p(), self.n);
         let (directory, frames, busy) = (self.directory(), self.frames(), self.busy());
-        let all = lit_bv(Bv::ones(p.s.clients()));
-        let others = some(n.look.sharers & !n.op.req.src.one_hot(p.s.clients()), directory.does(Direct::Inv));
+        let all = lit_bv(Bv::ones(p.bank.s.clients()));
+        let others =
+            some(n.look.sharers & !n.op.req.src.one_hot(p.bank.s.clients()), directory.does(Direct::Inv));
         let begins = directory.does(Direct::BusyX)
             | directory.does(Direct::BusyIib)
             | frames.does(Replace::Evict)
@@ -206,7 +207,7 @@ impl Act<'_> {
         let before = n.progress;
         let counts = d.busy.does(Progresses::Count);
         let after = Progress {
-            acks: before.acks & !some(n.op.req.src.one_hot(p.s.clients()), self.is(Kind::InvAck)),
+            acks: before.acks & !some(n.op.req.src.one_hot(p.bank.s.clients()), self.is(Kind::InvAck)),
             wb: before.wb & !self.is(Kind::WbData),
             unblock: before.unblock & !self.is(Kind::Unblock),
             kept: before.kept | (self.is(Kind::WbData) & n.op.kept),
@@ -225,7 +226,7 @@ impl Act<'_> {
     fn place(&self, d: &mut Done) {
         let (p, n, arrays) = (self.p(), self.n, self.with.arrays);
         let there = n.look.there;
-        let client = |index: Bits| index.one_hot(p.s.clients());
+        let client = |index: Bits| index.one_hot(p.bank.s.clients());
         let code = |state: LineState| enum_lit(state);
         let (takes, installs, owns) =
             (d.directory.does(Direct::Take), d.busy.does(Progresses::Install), d.busy.does(Progresses::Own));
@@ -239,7 +240,7 @@ impl Act<'_> {
         let back = (takes | stores) & n.op.dirty;
         let dirties = if p.fault == MesiLlcFault::LostDirty { bool_lit(false) } else { back };
         d.place.there = Tag {
-            tag: mux(installs, p.bank().tag_of(n.op.req.line), there.tag),
+            tag: mux(installs, p.bank.tag_of(n.op.req.line), there.tag),
             state,
             dirty: (there.dirty & !installs & !replaced) | dirties,
             owner: mux(owns, n.asked.src, there.owner),
@@ -253,7 +254,7 @@ impl Act<'_> {
             some(n.look.sharers, !none) | some(client(n.op.req.src), counted) | some(joined, shared);
         when(none | shares | back, || arrays.put(self.set(), n.look.way, &d.place));
         when(n.here, || arrays.touch(self.set(), n.look.tree, n.look.way));
-        let row = p.bank().row_of(self.set(), n.look.way);
+        let row = p.bank.row_of(self.set(), n.look.way);
         when(back | installs, || arrays.put_line(row, n.op.data));
     }
 
@@ -266,7 +267,7 @@ impl Act<'_> {
         let first = enum_lit(HRspOp::DataS);
         let op = kinds.iter().fold(first, |rest, (name, op)| mux(does(*name), enum_lit(*op), rest));
         let data = does(Direct::DataS) | does(Direct::DataE) | does(Direct::DataM);
-        let mut acks = d.inv.popcount().resize(p.s.client_bits());
+        let mut acks = d.inv.popcount().resize(p.bank.s.client_bits());
         if p.fault == MesiLlcFault::ShortAcks {
             acks = mux(acks.none(), acks, acks - 1);
         }
@@ -275,18 +276,18 @@ impl Act<'_> {
                 op,
                 line: n.op.req.line,
                 src: self.with.own,
-                dst: p.s.client_node(n.op.req.src, n.op.req.line),
+                dst: p.bank.s.client_node(n.op.req.src, n.op.req.line),
                 tag: n.op.req.tag,
                 acks,
                 data: some(n.line, data),
-                ..blank::<HRsp>(&p.s)
+                ..blank::<HRsp>(&p.bank.s)
             });
         });
     }
 
     /// The line in the way chosen.
     fn leaver(&self) -> Bits {
-        self.p().bank().line_from(self.n.look.there.tag, self.set(), self.with.own)
+        self.p().bank.line_from(self.n.look.there.tag, self.set(), self.with.own)
     }
 
     fn order(&self, d: &Done) {
@@ -296,7 +297,7 @@ impl Act<'_> {
                 write: d.frames.does(Replace::Write),
                 write_line: self.leaver(),
                 read: None,
-                tbe: self.entry().resize(self.p().s.tbe_bits()),
+                tbe: self.entry().resize(self.p().bank.s.tbe_bits()),
                 read_line: n.op.req.line,
                 data: n.line,
             });
@@ -324,7 +325,7 @@ impl Act<'_> {
         let (owned, shared) =
             (evicts & there.state.is(LineState::MT), evicts & there.state.is(LineState::SS));
         let kind = self.begun(d, evicts);
-        let owner = some(there.owner.one_hot(p.s.clients()), does(Direct::Fwd) | owned);
+        let owner = some(there.owner.one_hot(p.bank.s.clients()), does(Direct::Fwd) | owned);
         let send = |op: HFwdOp| enum_lit(op);
         let fwd = mux(does(Direct::Fwd) & does(Direct::BusyX), send(HFwdOp::FwdGetM), send(HFwdOp::Inv));
         let fwd = mux(does(Direct::BusyIib), send(HFwdOp::FwdGetS), fwd);

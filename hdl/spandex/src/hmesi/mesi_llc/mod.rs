@@ -76,9 +76,9 @@ pub fn mesi_llc(p: &MesiLlcParams) -> Result<Arc<Module>, BlockError> {
 }
 
 fn describe(p: &MesiLlcParams) {
-    let own = input::<Bits>("own", p.s.h_node_bits());
-    let stages = stages::Stages::of(&p.bank(), p, p.kept());
-    let arrays = Arrays::new(&p.bank(), p.kept());
+    let own = input::<Bits>("own", p.bank.s.h_node_bits());
+    let stages = stages::Stages::of(&p.bank, p, p.kept());
+    let arrays = Arrays::new(&p.bank, p.kept());
     let tbes = tbes::Tbes::new(p);
     let outs = outputs::Outputs::new(p, own);
     let parts = stages::Parts { p, own, arrays: &arrays, tbes: &tbes, outs: &outs };

@@ -44,11 +44,10 @@ impl Seen<'_> {
 fn messages(seen: &Seen) {
     let (p, st, own) = (seen.p(), &seen.stages.from, seen.parts.own);
     let client = |src: Bits, line: Bits| {
-        src.lt(u64::from(p.s.cpus))
-            | src.eq(p.s.client_node(lit(u64::from(p.s.cpus), p.s.client_bits()), line))
+        src.lt(u64::from(p.bank.s.cpus))
+            | src.eq(p.bank.s.client_node(lit(u64::from(p.bank.s.cpus), p.bank.s.client_bits()), line))
     };
-    let good =
-        |line: Bits, src: Bits, dst: Bits| p.bank().is_home(line, own) & client(src, line) & dst.eq(own);
+    let good = |line: Bits, src: Bits, dst: Bits| p.bank.is_home(line, own) & client(src, line) & dst.eq(own);
     let (req, wb, rsp) = (&st.req.msg, &st.wb.msg, &st.rsp.msg);
     let text = "a request is for a line of this bank, from a client";
     assert_always("mesi_llc_req_sound", !st.req.valid | good(req.line, req.src, req.dst), text);
@@ -67,7 +66,7 @@ fn lines(seen: &Seen) {
     let (p, n, done) = (seen.p(), &seen.n, &seen.done);
     one_way("mesi_llc", seen.entered.1, seen.stages.pipe.s1_valid.get());
     let sound = |tag: Tag, sharers: Bits| {
-        let owner = tag.owner.zext(8).lt(u64::from(p.s.clients()));
+        let owner = tag.owner.zext(8).lt(u64::from(p.bank.s.clients()));
         let shared = tag.state.is(LineState::SS).bits().eq(sharers.any().bits());
         shared & (owner | !tag.state.is(LineState::MT))
     };

@@ -37,11 +37,11 @@ impl Outputs {
     /// Declares channels and queues; `own`: the bank's node.
     pub fn new(p: &MesiLlcParams, own: Bits) -> Outputs {
         Outputs {
-            answers: Answers::new(&p.s),
-            fwd: out_channel::<HFwd>("fwd", &p.s),
-            order: RoundRobin::new("fwd_tbe", p.s.tbes),
-            orders: Orders::new(&p.s, false),
-            s: p.s.clone(),
+            answers: Answers::new(&p.bank.s),
+            fwd: out_channel::<HFwd>("fwd", &p.bank.s),
+            order: RoundRobin::new("fwd_tbe", p.bank.s.tbes),
+            orders: Orders::new(&p.bank.s, false),
+            s: p.bank.s.clone(),
             own,
         }
     }

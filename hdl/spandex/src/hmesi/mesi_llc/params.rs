@@ -2,7 +2,7 @@
 
 use crate::bank::arrays::Kept;
 use crate::bank::{self, Bank, fault_part};
-use crate::params::{Spandex, chosen, param_info, spandex_from, spandex_params};
+use crate::params::{Spandex, chosen, param_info, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::Words;
 
@@ -32,14 +32,8 @@ pub enum MesiLlcFault {
 /// What fixes a bank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MesiLlcParams {
-    /// Message widths, numbers of clients, banks and TBEs.
-    pub s: Spandex,
-    /// Bytes of all banks together.
-    pub size: u32,
-    /// Ways: 2, 4, 8 or 16.
-    pub ways: u32,
-    /// Stalled requests, 1..256.
-    pub stalls: u32,
+    /// Sizes and widths.
+    pub bank: Bank,
     /// A fault put in on purpose.
     pub fault: MesiLlcFault,
 }
@@ -47,18 +41,18 @@ pub struct MesiLlcParams {
 impl MesiLlcParams {
     /// The published L3: 8 MB; 16 ways, 32 stalled requests per bank as in the Spandex LLC.
     pub fn published(s: Spandex) -> MesiLlcParams {
-        MesiLlcParams { s, size: 8 << 20, ways: 16, stalls: 32, fault: MesiLlcFault::None }
+        MesiLlcParams { bank: Bank::published(s, 8 << 20, true), fault: MesiLlcFault::None }
     }
 
-    /// Sets and places of the bank.
-    pub fn bank(&self) -> Bank {
-        let MesiLlcParams { s, size, ways, stalls, .. } = self.clone();
-        Bank { first: s.l3_node(0), s, size, ways, stalls }
+    /// The same bank with other sizes.
+    #[must_use]
+    pub fn sized(self, change: impl FnOnce(Bank) -> Bank) -> MesiLlcParams {
+        MesiLlcParams { bank: change(self.bank), ..self }
     }
 
     /// What is kept of a line.
     pub(super) fn kept(&self) -> Kept {
-        let clients = self.s.clients();
+        let clients = self.bank.s.clients();
         Kept { owned: 0, sharers: clients, sharing: clients, lanes: 1 }
     }
 
@@ -68,7 +62,7 @@ impl MesiLlcParams {
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
-        format!("mesi_llc_{}{}", self.bank().name_part(), fault_part(self.fault_word()))
+        format!("mesi_llc_{}{}", self.bank.name_part(), fault_part(self.fault_word()))
     }
 
     /// Checks the bank's own values.
@@ -76,7 +70,7 @@ impl MesiLlcParams {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        self.bank().validate("mesi-llc", &infos())
+        self.bank.validate("mesi-llc", &infos())
     }
 
     /// Reads the parameters of the block.
@@ -84,16 +78,16 @@ impl MesiLlcParams {
     /// # Errors
     /// A value that is no number, unknown or illegal.
     pub fn from_set(set: &ParamSet) -> Result<MesiLlcParams, BlockError> {
-        let Bank { s, size, ways, stalls, .. } = Bank::from_set(set, spandex_from(set)?, 0)?;
+        let bank = Bank::from_set(set, true)?;
         let fault = chosen(set, "inject", MesiLlcFault::WORDS)?;
-        let p = MesiLlcParams { s, size, ways, stalls, fault };
+        let p = MesiLlcParams { bank, fault };
         p.validate()?;
         Ok(p)
     }
 
     /// Parameters for reports.
     pub(super) fn listed(&self) -> Vec<(&'static str, String)> {
-        let (mut all, bank) = self.bank().listed();
+        let (mut all, bank) = self.bank.listed();
         all.extend(bank);
         all.push(("inject", self.fault_word().into()));
         all

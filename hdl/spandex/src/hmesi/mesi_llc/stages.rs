@@ -46,7 +46,7 @@ impl Stages {
         let busy = tbes.entries.blocking(from.wb.msg.line) & !entries.of_kinds(&[TbeKind::List]);
         let wb_busy = busy.any() & bool_lit(p.fault != MesiLlcFault::EarlyPut);
         let wb = || {
-            let may = wb_room & !wb_busy & !pipe.busy(p.bank().set_of(from.wb.msg.line), 3);
+            let may = wb_room & !wb_busy & !pipe.busy(p.bank.set_of(from.wb.msg.line), 3);
             from.wb.valid & may
         };
         let req = || {
@@ -68,14 +68,14 @@ impl Stages {
 
     fn of_req(&self, p: &MesiLlcParams) -> Op {
         let HReq { op, line, src, tag, .. } = self.from.req.msg;
-        let req = Held { op, line, src: p.s.client_of(src), tag };
+        let req = Held { op, line, src: p.bank.s.client_of(src), tag };
         Op { kind: enum_lit(Kind::Req), req, ..blank::<Op>(p) }
     }
 
     fn of_wb(&self, p: &MesiLlcParams) -> Op {
         let HWb { line, src, tag, dirty, data, .. } = self.from.wb.msg;
         let low = blank::<Op>(p);
-        let req = Held { line, src: p.s.client_of(src), tag, ..low.req };
+        let req = Held { line, src: p.bank.s.client_of(src), tag, ..low.req };
         Op { kind: enum_lit(Kind::Put), req, dirty, data, ..low }
     }
 
@@ -89,8 +89,8 @@ impl Stages {
         ];
         let first = enum_lit(Kind::InvAck);
         let kind = kinds.iter().fold(first, |rest, (is, kind)| mux(op.is(*is), enum_lit(*kind), rest));
-        let req = Held { line, src: p.s.client_of(src), ..low.req };
-        Op { kind, tbe: entry.resize(p.s.tbe_bits()), req, dirty, kept, data }
+        let req = Held { line, src: p.bank.s.client_of(src), ..low.req };
+        Op { kind, tbe: entry.resize(p.bank.s.tbe_bits()), req, dirty, kept, data }
     }
 
     fn of_mem(&self, p: &MesiLlcParams, line: Bits) -> Op {
@@ -105,7 +105,7 @@ impl Stages {
         let list = tbe.kind.is(TbeKind::List);
         Op {
             kind: mux(list, enum_lit(Kind::Replay), enum_lit(Kind::Commit)),
-            tbe: index.resize(p.s.tbe_bits()),
+            tbe: index.resize(p.bank.s.tbe_bits()),
             req: tbes.lists.next(&tbes.entries, (list, tbe.list.head), index),
             ..blank::<Op>(p)
         }
@@ -117,7 +117,7 @@ impl Stages {
         let op = self.pipe.s1.get();
         let line = op.req.line;
         let replays = op.kind.is(Kind::Replay);
-        let (same_set, others) = tbes.entries.others(p.bank().set_of(line), op.tbe, replays);
+        let (same_set, others) = tbes.entries.others(p.bank.set_of(line), op.tbe, replays);
         // Lines of which no client has a copy go before others.
         let alone = |tag: &Tag| tag.state.is(LineState::C);
         let spare = |row: &[Tag]| Spare::Alone(pack_bools(&row.iter().map(alone).collect::<Vec<_>>()));

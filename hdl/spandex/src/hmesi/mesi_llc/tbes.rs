@@ -39,12 +39,12 @@ pub(super) struct Tbe {
 impl Tbes {
     /// Declares the entries, all free.
     pub fn new(p: &MesiLlcParams) -> Tbes {
-        let (n, bank) = (p.s.tbes, p.bank());
+        let (n, bank) = (p.bank.s.tbes, &p.bank);
         let (entries, listed, (ends, todo, fwd)) = Entries::new(
             &bank,
             (p, p),
             || marks("tbe_listed", n),
-            || (Ends::new(&bank), each(n, "todo", &p.s.clients()), each(n, "fwd", &())),
+            || (Ends::new(&bank), each(n, "todo", &p.bank.s.clients()), each(n, "fwd", &())),
         );
         Tbes { entries, lists: Lists::new(&bank, p, listed, ends), todo, fwd }
     }

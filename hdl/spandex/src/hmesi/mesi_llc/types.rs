@@ -46,12 +46,12 @@ pub(super) struct Tag {
 #[bundle(params = MesiLlcParams)]
 pub(super) struct Held {
     pub op: Enum<Get>,
-    #[width(p.s.line_bits())]
+    #[width(p.bank.s.line_bits())]
     pub line: Bits,
     /// Client.
-    #[width(p.s.client_bits())]
+    #[width(p.bank.s.client_bits())]
     pub src: Bits,
-    #[width(p.s.tag_bits())]
+    #[width(p.bank.s.tag_bits())]
     pub tag: Bits,
 }
 
@@ -85,7 +85,7 @@ pub(super) enum Kind {
 pub(super) struct Op {
     pub kind: Enum<Kind>,
     /// TBE of all but requests from the channel and Puts.
-    #[width(p.s.tbe_bits())]
+    #[width(p.bank.s.tbe_bits())]
     pub tbe: Bits,
     #[shape(p.clone())]
     pub req: Held,
@@ -93,7 +93,7 @@ pub(super) struct Op {
     pub dirty: Bool,
     /// WbData: the owner keeps a copy.
     pub kept: Bool,
-    #[width(p.s.data_bits())]
+    #[width(p.bank.s.data_bits())]
     pub data: Bits,
 }
 
@@ -128,7 +128,7 @@ pub enum TbeKind {
 #[bundle(params = MesiLlcParams)]
 pub(super) struct Progress {
     /// Clients whose InvAck is to come.
-    #[width(p.s.clients())]
+    #[width(p.bank.s.clients())]
     pub acks: Bits,
     /// WbData is to come.
     pub wb: Bool,

@@ -198,7 +198,7 @@ impl Banks {
             (p.s.devs() - p.stashes()..p.s.devs()).map(|d| StashOwner::find(sim, d, p.stash.as_ref()?));
         let stashes = stashes.collect::<Option<Vec<_>>>()?;
         let (sets, ways, words, tag_bits) =
-            (p.llc.bank().sets(), p.llc.ways, p.s.words(), p.llc.bank().tag_bits());
+            (p.llc.bank.sets(), p.llc.bank.ways, p.s.words(), p.llc.bank.tag_bits());
         let banks_each = u64::from(p.s.banks_each());
         let gpu_shift = p.s.home_shift - p.s.line.trailing_zeros();
         let dev_bits = p.s.dev_bits();

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
 use weft_blocks::registry::BlockError;
 use weft_rtl::ir::Module;
+use weft_spandex::bank::Bank;
 use weft_spandex::denovo_l1::DenovoL1Params;
 use weft_spandex::fabric::{
     denovo_device, flex_device, gpu_device, mesi_device, spandex_fabric, stash_device,
@@ -230,15 +231,18 @@ impl SpandexKeys {
         }
         SpandexSystem {
             llc: LlcParams {
-                size: self.llc_of_all(common),
-                ways: self.llc_ways,
-                stalls: self.llc_stalls,
                 reqs: self.reqs_policy.policy(),
                 rvko: self.rvko_gran.gran(),
                 flex: self.flex_rsp,
                 sharers: self.sharer_mode.mode(),
                 ..LlcParams::published(s.clone())
-            },
+            }
+            .sized(|b| Bank {
+                size: self.llc_of_all(common),
+                ways: self.llc_ways,
+                stalls: self.llc_stalls,
+                ..b
+            }),
             gpu_l1,
             tu_gpu: TuGpuParams { n_fail: self.n_fail, ..TuGpuParams::published(s.clone()) },
             mesi: (core == Coherence::Mesi).then_some(mesi),
@@ -277,19 +281,22 @@ impl SpandexKeys {
         self.protocol.is_hierarchical().then(|| Hierarchy {
             client: ClientParams::new(port.clone()),
             l2: GpuL2Params {
-                size: self.gpu_l2_size as u32,
-                ways: self.gpu_l2_ways,
-                stalls: self.llc_stalls,
                 rvko: self.rvko_gran.gran(),
                 flex: self.flex_rsp,
                 ..GpuL2Params::published(s.clone())
-            },
-            l3: MesiLlcParams {
+            }
+            .sized(|b| Bank {
+                size: self.gpu_l2_size as u32,
+                ways: self.gpu_l2_ways,
+                stalls: self.llc_stalls,
+                ..b
+            }),
+            l3: MesiLlcParams::published(s.clone()).sized(|b| Bank {
                 size: self.llc_size as u32,
                 ways: self.llc_ways,
                 stalls: self.llc_stalls,
-                ..MesiLlcParams::published(s.clone())
-            },
+                ..b
+            }),
         })
     }
 

@@ -62,11 +62,11 @@ impl HierBanks {
         let owners = (0..mesi.map_or(0, |_| p.s.cpus)).map(|d| Owner::find(sim, d, mesi?));
         let denovo = p.denovo_cus.as_ref().map(|(l1, _)| &l1.l1);
         let word_owners = (p.s.cpus..p.s.devs()).filter_map(|d| Some(WordOwner::find(sim, d, denovo?)));
-        let l2 = h.l2.bank();
+        let l2 = &h.l2.bank;
         Some(HierBanks {
             l3s: banks("l3_bank", false)?,
             l2s: banks("l2_bank", true)?,
-            l3: Level { sets: h.l3.bank().sets(), ways: h.l3.ways, tag_bits: h.l3.bank().tag_bits() },
+            l3: Level { sets: h.l3.bank.sets(), ways: h.l3.bank.ways, tag_bits: h.l3.bank.tag_bits() },
             l2: Level { sets: l2.sets(), ways: l2.ways, tag_bits: l2.tag_bits() },
             owners: owners.collect::<Option<Vec<_>>>()?,
             word_owners: word_owners.collect::<Option<Vec<_>>>()?,

@@ -8,6 +8,7 @@ use weft_bench::seeds::missed_faults;
 use weft_hmesi_bench::bench::Bench;
 use weft_hmesi_bench::golden::msg::Packet;
 use weft_hmesi_bench::golden::system::{Block, SystemParams};
+use weft_spandex::bank::Bank;
 use weft_spandex::hmesi::gpu_l2::{GpuL2Fault, GpuL2Params, gpu_l2};
 use weft_spandex::hmesi::msg::{HFwd, HReq, HRsp, HWb};
 use weft_spandex::llc::RvkoGran;
@@ -24,7 +25,7 @@ struct World {
 
 impl World {
     fn new(p: &GpuL2Params, kinds: &[Kind], seed: u64) -> World {
-        let s = &p.s;
+        let s = &p.bank.s;
         let mut b = Bench::new(&gpu_l2(p).unwrap_or_else(|e| panic!("{e}")), seed);
         b.source::<Req>("req", s);
         b.source::<Wb>("wb", s);
@@ -61,7 +62,7 @@ impl Beside for World {
     }
 
     fn step(&mut self) {
-        let (now, s, flex) = (self.b.sim.cycle(), &self.p.s, self.p.flex);
+        let (now, s, flex) = (self.b.sim.cycle(), &self.p.bank.s, self.p.flex);
         self.around.step(&mut self.b, |packet| match packet {
             Packet::Gpu(msg) => {
                 // A bank without extras passes on no wish for them.
@@ -79,13 +80,13 @@ impl Beside for World {
         self.around.taken(&mut self.b);
         for channel in ["fwd", "rsp"] {
             while let Some((_, m)) = self.b.received(channel) {
-                let msg = gpu::decode(&self.p.s, channel, &m);
+                let msg = gpu::decode(&self.p.bank.s, channel, &m);
                 self.around.sent(now, Packet::Gpu(gpu::judged(&msg)), Packet::Gpu(msg));
             }
         }
         for (channel, network) in [("l3_req", "req"), ("l3_wb", "wb"), ("l3_rsp_out", "rsp")] {
             while let Some((_, m)) = self.b.received(channel) {
-                let packet = Packet::Mesi(decode(&self.p.s, network, &m));
+                let packet = Packet::Mesi(decode(&self.p.bank.s, network, &m));
                 self.around.sent(now, packet, packet);
             }
         }
@@ -118,15 +119,8 @@ fn run(seed: u64, fault: GpuL2Fault) {
         ..Spandex::default()
     };
     let rvko = if seed % 5 < 2 { RvkoGran::Word } else { RvkoGran::Line };
-    let p = GpuL2Params {
-        size: 2 * ways * line,
-        ways,
-        stalls: 4,
-        rvko,
-        flex: !seed.is_multiple_of(3),
-        fault,
-        ..GpuL2Params::published(s)
-    };
+    let p = GpuL2Params { rvko, flex: !seed.is_multiple_of(3), fault, ..GpuL2Params::published(s) }
+        .sized(|b| Bank { size: 2 * ways * line, ways, stalls: 4, ..b });
     World::new(&p, kinds, seed).settle();
 }
 

@@ -7,6 +7,7 @@ use weft_bench::seeds::missed_faults;
 use weft_hmesi_bench::bench::{Bench, Msg};
 use weft_hmesi_bench::golden::msg::Packet;
 use weft_hmesi_bench::golden::system::{Block, Event, SystemParams};
+use weft_spandex::bank::Bank;
 use weft_spandex::hmesi::mesi_llc::{MesiLlcFault, MesiLlcParams, mesi_llc};
 use weft_spandex::hmesi::msg::{HFwd, HReq, HRsp, HWb};
 use weft_spandex::msg::{MemReq, MemRsp};
@@ -35,12 +36,12 @@ fn params(cpus: u32, cus: u32, line: u32, ways: u32, tbes: u32) -> MesiLlcParams
         tbes,
         ..Spandex::default()
     };
-    MesiLlcParams { size: 2 * ways * line, ways, stalls: 4, ..MesiLlcParams::published(s) }
+    MesiLlcParams::published(s).sized(|b| Bank { size: 2 * ways * line, ways, stalls: 4, ..b })
 }
 
 impl World {
     fn new(p: &MesiLlcParams, kinds: &[Kind], seed: u64) -> World {
-        let s = &p.s;
+        let s = &p.bank.s;
         let mut b = Bench::new(&mesi_llc(p).unwrap_or_else(|e| panic!("{e}")), seed);
         b.source::<HReq>("req", s);
         b.source::<HWb>("wb", s);
@@ -66,7 +67,7 @@ impl World {
         while let Some((_, m)) = self.b.received("mem_req") {
             let line = m.get("line") as u32;
             if m.get("write") == 1 {
-                let data = words(&self.p.s, m.wide("data"));
+                let data = words(&self.p.bank.s, m.wide("data"));
                 self.around.see(now, &Event::Write(line, data));
                 self.around.system.write_memory(line, data);
             } else {
@@ -76,7 +77,7 @@ impl World {
         }
         for network in ["fwd", "rsp"] {
             while let Some((_, m)) = self.b.received(network) {
-                let packet = Packet::Mesi(decode(&self.p.s, network, &m));
+                let packet = Packet::Mesi(decode(&self.p.bank.s, network, &m));
                 self.around.sent(now, packet, packet);
             }
         }
@@ -91,7 +92,7 @@ impl Beside for World {
     }
 
     fn step(&mut self) {
-        let (now, s) = (self.b.sim.cycle(), &self.p.s);
+        let (now, s) = (self.b.sim.cycle(), &self.p.bank.s);
         self.around.step(&mut self.b, |packet| {
             let Packet::Mesi(msg) = packet else { panic!("{packet:?} to the L3") };
             let (network, msg) = encode(s, msg);

@@ -3,6 +3,7 @@
 use super::{MIXED, small};
 use crate::gpu_l2::l3::{From, State, cpu_reads, cpu_writes, replaced};
 use crate::gpu_l2::world::{PERM_E, PERM_M, PERM_S, World, world_of};
+use weft_spandex::bank::Bank;
 use weft_spandex::hmesi::gpu_l2::{GpuL2Fault, GpuL2Params};
 use weft_spandex::hmesi::msg::HRspOp;
 use weft_spandex::llc::RvkoGran;
@@ -608,8 +609,8 @@ fn write_backs() {
 
 /// Two fills hold all TBEs but the reserved one, and the L3 serves them only when it has a line back whose words a GPU L1 owns.
 fn fills_wait_for_a_recall(fault: GpuL2Fault) -> World {
-    let s = Spandex { tbes: 3, ..small().s };
-    let mut w = with(&GpuL2Params { s, fault, ..small() });
+    let s = Spandex { tbes: 3, ..small().bank.s };
+    let mut w = with(&GpuL2Params { fault, ..small() }.sized(|b| Bank { s, ..b }));
     make(&mut w, A, "O");
     w.below.deaf = true;
     // More requests than TBEs: without the reservation they take all of them.

@@ -5,6 +5,7 @@ use crate::gpu_l2::l3::cpu_writes;
 use crate::gpu_l2::world::{World, world_of};
 use weft_bench::pages;
 use weft_rtl::area::area;
+use weft_spandex::bank::Bank;
 use weft_spandex::hmesi::gpu_l2::table::page;
 use weft_spandex::hmesi::gpu_l2::{GpuL2Params, gpu_l2};
 use weft_spandex::hmesi::msg::HRspOp;
@@ -17,7 +18,7 @@ fn lines_have_the_published_bits() {
     let p = GpuL2Params::published(Spandex::default());
     let found = area(&gpu_l2(&p).expect("legal"));
     let of = |name: &str| -> u64 { found.memories.iter().filter(|m| m.name == name).map(|m| m.bits).sum() };
-    assert_eq!((p.bank().sets(), p.bank().tag_bits()), (256, 30));
+    assert_eq!((p.bank.sets(), p.bank.tag_bits()), (256, 30));
     let lines = 256 * 16;
     assert_eq!(["tags", "owned", "lines", "trees"].map(of), [lines * 32, lines * 16, lines * 512, 256 * 15]);
     let arrays = ["tags", "owned", "sharers", "lines", "trees"].map(of).iter().sum::<u64>();
@@ -74,8 +75,8 @@ fn a_forward_takes_five_cycles() {
 #[test]
 fn hits_follow_each_other_without_a_gap() {
     let base = small();
-    let s = Spandex { mshrs: 64, tbes: 9, ..base.s.clone() };
-    let mut w = idle(&GpuL2Params { s, size: 4 * base.size, ..base });
+    let s = Spandex { mshrs: 64, tbes: 9, ..base.bank.s.clone() };
+    let mut w = idle(&base.sized(|b| Bank { s, size: 4 * b.size, ..b }));
     w.lines = (0..8).map(|set| 2 * (8 * 5 + set) + 1).collect();
     for line in w.lines.clone() {
         w.ask(5, ReqOp::ReqV, line, 0xf);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::msg::{CuReq, CuRsp};
 use weft_rtl::prelude::*;
+use weft_spandex::bank::Bank;
 use weft_spandex::hmesi::gpu_l2::{GpuL2Params, gpu_l2};
 use weft_spandex::hmesi::msg::{HFwd, HReq, HRsp, HWb};
 use weft_spandex::msg::{Fwd, Req, Rsp, Wb};
@@ -125,7 +126,7 @@ impl locks::Below for Outside {
 
 /// Devices with their channels open, and a bank.
 fn system(p: &GpuL2Params, denovos: u32) -> Arc<Module> {
-    let s = &p.s;
+    let s = &p.bank.s;
     let (gpu, denovo, bank) = (gpu(s), denovo(s), gpu_l2(p).expect("legal"));
     Module::build("gpu_l2_and_l1s_under_test", ModuleKind::Fabric, || {
         for d in 0..s.devs() {
@@ -165,7 +166,7 @@ fn world(denovos: u32, tbes: u32, seed: u64) -> World {
         tbes,
         ..Spandex::default()
     };
-    let p = GpuL2Params { size: 4 * 2 * 64, ways: 2, stalls: 4, ..GpuL2Params::published(s.clone()) };
+    let p = GpuL2Params::published(s.clone()).sized(|b| Bank { size: 4 * 2 * 64, ways: 2, stalls: 4, ..b });
     let outside = Outside {
         l3: L3::with_cpus(&p, 1),
         post: Post::new(),

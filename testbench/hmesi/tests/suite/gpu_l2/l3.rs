@@ -72,7 +72,7 @@ impl L3 {
     pub fn new(p: &GpuL2Params) -> L3 {
         L3 {
             p: p.clone(),
-            cpus: u64::from(p.s.cpus),
+            cpus: u64::from(p.bank.s.cpus),
             entries: BTreeMap::new(),
             inbox: Vec::new(),
             log: Vec::new(),
@@ -105,10 +105,10 @@ impl L3 {
         self.calm = false;
     }
     fn bank(&self) -> u64 {
-        u64::from(self.p.s.l2_node(self.p.s.banks - 1))
+        u64::from(self.p.bank.s.l2_node(self.p.bank.s.banks - 1))
     }
     fn home(&self) -> u64 {
-        u64::from(self.p.s.l3_node(self.p.s.banks - 1))
+        u64::from(self.p.bank.s.l3_node(self.p.bank.s.banks - 1))
     }
     fn entry(&mut self, line: u64) -> &mut Entry {
         self.entries.entry(line).or_insert(Entry { state: State::C, busy: None })
@@ -180,7 +180,7 @@ fn answer<A: Around>(
 ) {
     let fields = [("op", op as u64), ("line", line), ("src", src), ("dst", w.l3().bank()), ("tag", tag)];
     let fields: Vec<(&str, u64)> = fields.iter().chain(more).copied().collect();
-    let m = Msg::of::<HRsp>(&w.l3().p.s, &fields);
+    let m = Msg::of::<HRsp>(&w.l3().p.bank.s, &fields);
     let m = match data {
         Some(words) => m.with("data", wide(words)),
         None => m,
@@ -209,7 +209,7 @@ fn forward<A: Around>(w: &mut A, op: HFwdOp, line: u64, cpu: u64, tag: u64, reca
         ("tag", tag),
         ("recall", u64::from(recall)),
     ];
-    let m = Msg::of::<HFwd>(&w.l3().p.s, &fields);
+    let m = Msg::of::<HFwd>(&w.l3().p.bank.s, &fields);
     w.happened(&format!("{op:?}"));
     w.to_bank("l3_fwd", m);
 }
@@ -283,7 +283,7 @@ pub fn replaced<A: Around>(w: &mut A, line: u64) -> bool {
 
 fn next_tag<A: Around>(w: &mut A) -> u64 {
     let l3 = w.l3();
-    l3.next_tag = (l3.next_tag + 1) % u64::from(l3.p.s.tags());
+    l3.next_tag = (l3.next_tag + 1) % u64::from(l3.p.bank.s.tags());
     l3.next_tag
 }
 

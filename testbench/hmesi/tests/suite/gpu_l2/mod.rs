@@ -11,6 +11,7 @@ mod slips;
 mod world;
 
 use weft_bench::seeds::missed_by_all;
+use weft_spandex::bank::Bank;
 use weft_spandex::hmesi::gpu_l2::GpuL2Params;
 use weft_spandex::llc::RvkoGran;
 use weft_spandex::params::Spandex;
@@ -32,7 +33,7 @@ fn small() -> GpuL2Params {
         tbes: 3,
         ..Spandex::default()
     };
-    GpuL2Params { size: 2 * 2 * 2 * 16, ways: 2, stalls: 4, ..GpuL2Params::published(s) }
+    GpuL2Params::published(s).sized(|b| Bank { size: 2 * 2 * 2 * 16, ways: 2, stalls: 4, ..b })
 }
 
 /// CPUs are no devices of the bank: they ask nothing here.
@@ -94,12 +95,22 @@ fn random_devices_without_ownership() {
 #[test]
 fn odd_banks() {
     let base = small();
-    let s = |line, cpus| Spandex { line, cpus, cus: 6 - cpus, ..base.s.clone() };
+    let s = |line, cpus| Spandex { line, cpus, cus: 6 - cpus, ..base.bank.s.clone() };
     let odd = [
-        GpuL2Params { s: Spandex { tbes: 2, ..s(8, 1) }, size: 2 * 2 * 2 * 8, stalls: 1, ..base.clone() },
-        GpuL2Params { s: Spandex { banks: 1, tbes: 7, ..s(64, 3) }, size: 4 * 64, ways: 4, ..base.clone() },
-        GpuL2Params { s: s(128, 2), size: 2 * 128 * 16 * 2, ways: 16, stalls: 9, ..base.clone() },
-        GpuL2Params { s: s(32, 5), size: 2 * 32 * 2, ways: 2, ..base.clone() },
+        base.clone().sized(|b| Bank {
+            s: Spandex { tbes: 2, ..s(8, 1) },
+            size: 2 * 2 * 2 * 8,
+            stalls: 1,
+            ..b
+        }),
+        base.clone().sized(|b| Bank {
+            s: Spandex { banks: 1, tbes: 7, ..s(64, 3) },
+            size: 4 * 64,
+            ways: 4,
+            ..b
+        }),
+        base.clone().sized(|b| Bank { s: s(128, 2), size: 2 * 128 * 16 * 2, ways: 16, stalls: 9, ..b }),
+        base.clone().sized(|b| Bank { s: s(32, 5), size: 2 * 32 * 2, ways: 2, ..b }),
     ];
     for (seed, p) in odd.iter().enumerate() {
         for lines in [3, 9] {

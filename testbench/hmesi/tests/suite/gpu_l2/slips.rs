@@ -3,14 +3,15 @@
 use super::{MIXED, small};
 use crate::gpu_l2::directed::read_once;
 use crate::gpu_l2::world::world_of;
+use weft_spandex::bank::Bank;
 use weft_spandex::hmesi::gpu_l2::{GpuL2Fault, GpuL2Params};
 use weft_spandex::llc::RvkoGran;
 use weft_spandex::params::Spandex;
 
 fn complaint(fault: GpuL2Fault, seed: u64) -> Option<String> {
     let rvko = if seed.is_multiple_of(2) { RvkoGran::Line } else { RvkoGran::Word };
-    let s = Spandex { tbes: if fault == GpuL2Fault::NoReserve { 2 } else { 3 }, ..small().s };
-    let mut w = world_of(&GpuL2Params { s, fault, rvko, ..small() }, &MIXED, 6, seed);
+    let s = Spandex { tbes: if fault == GpuL2Fault::NoReserve { 2 } else { 3 }, ..small().bank.s };
+    let mut w = world_of(&GpuL2Params { fault, rvko, ..small() }.sized(|b| Bank { s, ..b }), &MIXED, 6, seed);
     w.run(12_000);
     if w.complaint.is_none() {
         w.finish();

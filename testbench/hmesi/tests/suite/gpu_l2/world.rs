@@ -14,7 +14,7 @@ pub type World = weft_spandex_bench::devices::World<L3>;
 
 /// A bank with idle devices; `count` lines of it are used, in few sets.
 pub fn world_of(p: &GpuL2Params, kinds: &[Kind], count: usize, seed: u64) -> World {
-    let geometry = Geometry { s: p.s.clone(), sets: p.bank().sets(), sharers: false };
+    let geometry = Geometry { s: p.bank.s.clone(), sets: p.bank.sets(), sharers: false };
     World::over(L3::new(p), geometry, kinds, count, seed)
 }
 
@@ -112,7 +112,7 @@ impl Below for L3 {
     }
 
     fn open(&self, b: &mut Bench) {
-        crate::gpu_l2::l3::open(b, &self.params().s);
+        crate::gpu_l2::l3::open(b, &self.params().bank.s);
     }
 
     fn step(w: &mut World) {
@@ -138,7 +138,7 @@ impl Below for L3 {
     }
 
     fn line(w: &World, line: u64) -> Option<Line> {
-        let p = w.below.params().bank();
+        let p = &w.below.params().bank;
         let index = line >> p.s.bank_select();
         let (set, tag) = ((index % u64::from(p.sets())) as u32, index / u64::from(p.sets()));
         (0..p.ways).find_map(|way| {

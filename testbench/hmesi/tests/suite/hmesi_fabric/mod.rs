@@ -5,6 +5,7 @@ mod net;
 use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
 use weft_rtl::prelude::*;
+use weft_spandex::bank::Bank;
 use weft_spandex::fabric::gpu_device;
 use weft_spandex::gpu_l1::GpuL1Params;
 use weft_spandex::hmesi::client::ClientParams;
@@ -49,8 +50,8 @@ fn core(s: &Spandex) -> Arc<Module> {
 }
 
 fn system(s: &Spandex, columns: u32) -> Arc<Module> {
-    let l2 = GpuL2Params { size: 512, ways: 4, stalls: 8, ..GpuL2Params::published(s.clone()) };
-    let l3 = MesiLlcParams { size: 1024, ways: 4, stalls: 8, ..MesiLlcParams::published(s.clone()) };
+    let l2 = GpuL2Params::published(s.clone()).sized(|b| Bank { size: 512, ways: 4, stalls: 8, ..b });
+    let l3 = MesiLlcParams::published(s.clone()).sized(|b| Bank { size: 1024, ways: 4, stalls: 8, ..b });
     let banks = (&gpu_l2(&l2).expect("legal"), &mesi_llc(&l3).expect("legal"));
     let mut devices = vec![core(s); s.cpus as usize];
     devices.resize(s.devs() as usize, gpu(s));

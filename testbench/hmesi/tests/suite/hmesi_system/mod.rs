@@ -3,6 +3,7 @@
 
 use crate::gpu_l2::devices;
 use crate::gpu_l2::post;
+use weft_spandex::bank::Bank;
 
 use devices::{denovo, gpu, open, put_out};
 use post::Post;
@@ -150,15 +151,18 @@ fn core(s: &Spandex) -> Arc<Module> {
 
 /// Cores, then CUs, of which `denovos` are DeNovo devices; small banks.
 fn system(s: &Spandex, denovos: u32, fault: GpuL2Fault) -> Arc<Module> {
-    let l2 = GpuL2Params {
+    let l2 = GpuL2Params { fault, ..GpuL2Params::published(s.clone()) }.sized(|b| Bank {
         size: s.banks * 4 * 64,
         ways: 2,
         stalls: 4,
-        fault,
-        ..GpuL2Params::published(s.clone())
-    };
-    let l3 =
-        MesiLlcParams { size: s.banks * 8 * 64, ways: 4, stalls: 4, ..MesiLlcParams::published(s.clone()) };
+        ..b
+    });
+    let l3 = MesiLlcParams::published(s.clone()).sized(|b| Bank {
+        size: s.banks * 8 * 64,
+        ways: 4,
+        stalls: 4,
+        ..b
+    });
     let (l2, l3) = (gpu_l2(&l2).expect("legal"), mesi_llc(&l3).expect("legal"));
     let (core, gpu, denovo) = (core(s), gpu(s), denovo(s));
     Module::build("hmesi_system_under_test", ModuleKind::Fabric, || {

@@ -15,7 +15,7 @@ fn lines_have_the_published_bits() {
     let p = MesiLlcParams::published(Spandex::default());
     let found = area(&mesi_llc(&p).expect("legal"));
     let of = |name: &str| -> u64 { found.memories.iter().filter(|m| m.name == name).map(|m| m.bits).sum() };
-    assert_eq!((p.bank().sets(), p.bank().tag_bits()), (512, 29));
+    assert_eq!((p.bank.sets(), p.bank.tag_bits()), (512, 29));
     let lines = 512 * 16;
     assert_eq!(
         ["tags", "sharers", "lines", "trees"].map(of),

@@ -6,6 +6,7 @@ mod golden;
 mod world;
 
 use weft_bench::seeds::missed_by_all;
+use weft_spandex::bank::Bank;
 use weft_spandex::hmesi::mesi_llc::{MesiLlcFault, MesiLlcParams};
 use weft_spandex::params::Spandex;
 use world::World;
@@ -25,7 +26,7 @@ fn small() -> MesiLlcParams {
         tbes: 3,
         ..Spandex::default()
     };
-    MesiLlcParams { size: 2 * 2 * 2 * 16, ways: 2, stalls: 4, ..MesiLlcParams::published(s) }
+    MesiLlcParams::published(s).sized(|b| Bank { size: 2 * 2 * 2 * 16, ways: 2, stalls: 4, ..b })
 }
 
 fn sound(p: &MesiLlcParams, lines: usize, seed: u64, cycles: u64) -> World {
@@ -71,12 +72,22 @@ fn the_golden_model_disagrees_with_a_fault() {
 #[test]
 fn odd_banks() {
     let base = small();
-    let s = |line, cpus| Spandex { line, cpus, sharers: cpus, ..base.s.clone() };
+    let s = |line, cpus| Spandex { line, cpus, sharers: cpus, ..base.bank.s.clone() };
     let odd = [
-        MesiLlcParams { s: Spandex { tbes: 1, ..s(8, 4) }, size: 2 * 2 * 2 * 8, stalls: 1, ..base.clone() },
-        MesiLlcParams { s: Spandex { banks: 1, tbes: 7, ..s(64, 1) }, size: 4 * 64, ways: 4, ..base.clone() },
-        MesiLlcParams { s: s(128, 12), size: 2 * 128 * 16 * 2, ways: 16, stalls: 9, ..base.clone() },
-        MesiLlcParams { s: Spandex { banks: 1, ..s(32, 0) }, size: 32 * 2, ways: 2, ..base.clone() },
+        base.clone().sized(|b| Bank {
+            s: Spandex { tbes: 1, ..s(8, 4) },
+            size: 2 * 2 * 2 * 8,
+            stalls: 1,
+            ..b
+        }),
+        base.clone().sized(|b| Bank {
+            s: Spandex { banks: 1, tbes: 7, ..s(64, 1) },
+            size: 4 * 64,
+            ways: 4,
+            ..b
+        }),
+        base.clone().sized(|b| Bank { s: s(128, 12), size: 2 * 128 * 16 * 2, ways: 16, stalls: 9, ..b }),
+        base.clone().sized(|b| Bank { s: Spandex { banks: 1, ..s(32, 0) }, size: 32 * 2, ways: 2, ..b }),
     ];
     for (seed, p) in odd.iter().enumerate() {
         for lines in [3, 9] {

@@ -66,7 +66,7 @@ pub struct World {
 impl World {
     /// A bank with idle clients; `count` lines of it are used, in few sets.
     pub fn new(p: &MesiLlcParams, count: usize, seed: u64) -> World {
-        let s = &p.s;
+        let s = &p.bank.s;
         let mut b = Bench::new(&mesi_llc(p).unwrap_or_else(|e| panic!("{e}")), seed);
         b.source::<HReq>("req", s);
         b.source::<HWb>("wb", s);
@@ -81,7 +81,7 @@ impl World {
         while lines.len() < count {
             let high = b.rng.random_range(0..4u64) << (s.line_bits() - 3 - s.bank_select());
             let line =
-                (high | b.rng.random_range(0..u64::from(p.bank().sets()) * 4)) * u64::from(s.banks) + bank;
+                (high | b.rng.random_range(0..u64::from(p.bank.sets()) * 4)) * u64::from(s.banks) + bank;
             if !lines.contains(&line) {
                 lines.push(line);
             }
@@ -116,8 +116,8 @@ impl World {
 
     /// Node of a client, and the client of a node.
     pub fn node(&self, client: usize) -> u64 {
-        match client as u32 == self.p.s.cpus {
-            true => u64::from(self.p.s.l2_node(self.bank as u32)),
+        match client as u32 == self.p.bank.s.cpus {
+            true => u64::from(self.p.bank.s.l2_node(self.bank as u32)),
             false => client as u64,
         }
     }
@@ -125,13 +125,13 @@ impl World {
         (0..self.clients.len()).find(|c| self.node(*c) == node)
     }
     fn home(&self) -> u64 {
-        u64::from(self.p.s.l3_node(self.bank as u32))
+        u64::from(self.p.bank.s.l3_node(self.bank as u32))
     }
 
     /// A line's data of a version.
     fn data(&self, version: u64) -> Bv {
         let part = Bv::from_u64(version, 64);
-        Bv::concat(&vec![part; self.p.s.data_bits() as usize / 64])
+        Bv::concat(&vec![part; self.p.bank.s.data_bits() as usize / 64])
     }
 
     /// The version that data is; none if it is no version at all.
@@ -167,13 +167,13 @@ impl World {
         let Some(tag) = self.leaves(c, line, next) else { return false };
         let fields =
             [("op", op as u64), ("line", line), ("src", self.node(c)), ("dst", self.home()), ("tag", tag)];
-        self.send(To::Bank("req"), Msg::of::<HReq>(&self.p.s, &fields));
+        self.send(To::Bank("req"), Msg::of::<HReq>(&self.p.bank.s, &fields));
         true
     }
 
     fn leaves(&mut self, c: usize, line: u64, st: St) -> Option<u64> {
         let used = self.clients[c].tags();
-        let tag = (0..u64::from(self.p.s.tags())).find(|t| !used.contains(t))?;
+        let tag = (0..u64::from(self.p.bank.s.tags())).find(|t| !used.contains(t))?;
         let (floor, now) = (self.last(line), self.b.sim.cycle());
         self.clients[c].leaves(line, st, tag, floor, now);
         Some(tag)
@@ -197,7 +197,7 @@ impl World {
         let value = self.clients[c].lines[&line].value;
         // What a clean Put bears is not looked at.
         let data = self.data(if dirty { value } else { 0xdead });
-        self.send(To::Bank("wb"), Msg::of::<HWb>(&self.p.s, &fields).with("data", data));
+        self.send(To::Bank("wb"), Msg::of::<HWb>(&self.p.bank.s, &fields).with("data", data));
         true
     }
 
@@ -282,7 +282,7 @@ impl World {
                 ("kept", u64::from(kept)),
                 ("acks", 0),
             ];
-            let msg = Msg::of::<HRsp>(&self.p.s, &fields).with("data", self.data(value));
+            let msg = Msg::of::<HRsp>(&self.p.bank.s, &fields).with("data", self.data(value));
             match self.client(to) {
                 _ if home => self.send(To::Bank("rsp_in"), msg),
                 Some(other) => self.send(To::Rsp(other), msg),
@@ -368,7 +368,7 @@ impl World {
                 golden.memory(line, value);
             }
             let answer =
-                Msg::of::<MemRsp>(&self.p.s, &[("tbe", m.get("tbe"))]).with("data", self.data(value));
+                Msg::of::<MemRsp>(&self.p.bank.s, &[("tbe", m.get("tbe"))]).with("data", self.data(value));
             if self.held_lines.contains(&line) {
                 self.held_answers.push((line, answer));
                 continue;
@@ -387,7 +387,7 @@ impl World {
 
     /// The golden model judges everything from now on: an empty bank.
     pub fn watch(&mut self) {
-        self.golden = Some(Golden::new(&self.p.s, self.bank));
+        self.golden = Some(Golden::new(&self.p.bank.s, self.bank));
     }
 
     /// Memory answers for a line again.
@@ -503,18 +503,18 @@ impl World {
     /// What the bank holds of a line.
     pub fn line(&self, line: u64) -> Option<There> {
         let p = &self.p;
-        let index = line >> p.s.bank_select();
-        let (set, tag) = ((index % u64::from(p.bank().sets())) as u32, index / u64::from(p.bank().sets()));
-        (0..p.ways).find_map(|way| {
+        let index = line >> p.bank.s.bank_select();
+        let (set, tag) = ((index % u64::from(p.bank.sets())) as u32, index / u64::from(p.bank.sets()));
+        (0..p.bank.ways).find_map(|way| {
             let packed = self.peek("tags", set, way);
-            let state = packed >> p.bank().tag_bits() & 3;
-            let found = state != 0 && packed & ((1 << p.bank().tag_bits()) - 1) == tag;
+            let state = packed >> p.bank.tag_bits() & 3;
+            let found = state != 0 && packed & ((1 << p.bank.tag_bits()) - 1) == tag;
             found.then(|| There {
                 state,
-                dirty: packed >> (p.bank().tag_bits() + 2) & 1 == 1,
-                owner: if state == 3 { packed >> (p.bank().tag_bits() + 3) } else { 0 },
+                dirty: packed >> (p.bank.tag_bits() + 2) & 1 == 1,
+                owner: if state == 3 { packed >> (p.bank.tag_bits() + 3) } else { 0 },
                 sharers: self.peek("sharers", set, way),
-                value: self.peek("lines", set * p.ways + way, 0),
+                value: self.peek("lines", set * p.bank.ways + way, 0),
             })
         })
     }

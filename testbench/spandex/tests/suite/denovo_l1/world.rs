@@ -22,6 +22,7 @@ use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::msg::{CuReq, CuRsp};
 use weft_rtl::bv::Bv;
 use weft_rtl::prelude::*;
+use weft_spandex::bank::Bank;
 use weft_spandex::denovo_l1::{Atomics, DenovoL1Params, Inject};
 use weft_spandex::fabric::{denovo_device, flex_device, gpu_device};
 use weft_spandex::flex_l1::FlexL1Params;
@@ -60,7 +61,7 @@ pub fn small(sb_drain: SbDrain) -> Shape {
         sb_drain,
         ..GpuL1Params::published(s.clone())
     };
-    let llc = LlcParams { size: 4 * 2 * 32, ways: 2, stalls: 8, ..LlcParams::published(s) };
+    let llc = LlcParams::published(s).sized(|b| Bank { size: 4 * 2 * 32, ways: 2, stalls: 8, ..b });
     Shape {
         l1,
         inject: Inject::None,

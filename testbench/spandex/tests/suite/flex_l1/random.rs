@@ -3,6 +3,7 @@
 use crate::flex_l1::world::{Shape, World, small};
 use std::collections::BTreeSet;
 use weft_bench::seeds::{Work, missed_faults, unseen};
+use weft_spandex::bank::Bank;
 use weft_spandex::flex_l1::Inject;
 use weft_spandex::gpu_l1::{GpuL1Params, SbDrain};
 use weft_spandex::llc::{LlcParams, ReqsPolicy, RvkoGran};
@@ -14,7 +15,7 @@ pub fn mixed(sb_drain: SbDrain, opred: Opred) -> Shape {
     let p = small(sb_drain);
     let s = Spandex { sharers: 2, ..p.l1.spandex.clone() };
     let l1 = GpuL1Params { spandex: s.clone(), ..p.l1.clone() };
-    let llc = LlcParams { s, ..p.llc.clone() };
+    let llc = p.llc.clone().sized(|b| Bank { s, ..b });
     Shape { l1, llc, flex: 2, denovo: 1, opred, ..p }
 }
 
@@ -23,7 +24,7 @@ pub fn all_flex(sb_drain: SbDrain, opred: Opred) -> Shape {
     let p = mixed(sb_drain, opred);
     let s = Spandex { sharers: 4, ..p.l1.spandex.clone() };
     let l1 = GpuL1Params { spandex: s.clone(), ..p.l1.clone() };
-    let llc = LlcParams { s, ..p.llc.clone() };
+    let llc = p.llc.clone().sized(|b| Bank { s, ..b });
     Shape { l1, llc, flex: 4, denovo: 0, ..p }
 }
 

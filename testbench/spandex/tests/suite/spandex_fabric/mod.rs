@@ -5,6 +5,7 @@ mod uncached;
 use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
 use weft_rtl::prelude::*;
+use weft_spandex::bank::Bank;
 use weft_spandex::denovo_l1::{Atomics, DenovoL1Params};
 use weft_spandex::fabric::{denovo_device, flex_device, gpu_device, mesi_device, spandex_fabric};
 use weft_spandex::flex_l1::FlexL1Params;
@@ -41,7 +42,7 @@ fn small(cpus: u32, cus: u32) -> Spandex {
 }
 
 fn bank(s: &Spandex) -> Arc<Module> {
-    let p = LlcParams { size: 1024, ways: 4, stalls: 8, ..LlcParams::published(s.clone()) };
+    let p = LlcParams::published(s.clone()).sized(|b| Bank { size: 1024, ways: 4, stalls: 8, ..b });
     spandex_llc(&p).expect("legal")
 }
 

@@ -2,6 +2,7 @@
 
 use super::{WORDS, small};
 use crate::spandex_llc::world::{To, World, base, release, world_of};
+use weft_spandex::bank::Bank;
 use weft_spandex::llc::{LlcParams, ReqsPolicy, RvkoGran, SharerMode};
 use weft_spandex::msg::{FwdOp, ReqOp, RspOp, WordOp};
 use weft_spandex_bench::devices::Kind;
@@ -833,7 +834,7 @@ fn a_miss_finds_all_ways_blocked() {
 /// With all TBEs in use requests wait at the channel, and nothing else does.
 #[test]
 fn only_requests_wait_for_tbes() {
-    let mut w = with(&LlcParams { ways: 4, size: 2 * small().size, ..small() }, &WORDS);
+    let mut w = with(&small().sized(|b| Bank { ways: 4, size: 2 * b.size, ..b }), &WORDS);
     own(&mut w, 3, DATA, 0b0001);
     for line in [A, B, C] {
         w.below.held_lines.insert(line);

@@ -4,6 +4,7 @@ use super::{WORDS, small};
 use crate::spandex_llc::world::{World, release, world_of};
 use weft_bench::pages;
 use weft_rtl::area::area;
+use weft_spandex::bank::Bank;
 use weft_spandex::llc::table::page;
 use weft_spandex::llc::{LlcParams, SharerMode, spandex_llc};
 use weft_spandex::msg::ReqOp;
@@ -20,7 +21,7 @@ fn lines_have_the_published_bits() {
         let of =
             |name: &str| -> u64 { found.memories.iter().filter(|m| m.name == name).map(|m| m.bits).sum() };
         let kept = if mode == SharerMode::Exact { u64::from(sharers) } else { 0 };
-        assert_eq!((p.bank().sets(), p.bank().tag_bits()), (512, 29));
+        assert_eq!((p.bank.sets(), p.bank.tag_bits()), (512, 29));
         let lines = 512 * 16;
         assert_eq!(
             ["tags", "owned", "lines", "trees"].map(of),
@@ -82,8 +83,8 @@ fn a_hit_takes_five_cycles() {
 #[test]
 fn hits_follow_each_other_without_a_gap() {
     let base = small();
-    let s = Spandex { mshrs: 64, tbes: 8, ..base.s.clone() };
-    let mut w = idle(&LlcParams { s, size: 4 * base.size, ..base }, &WORDS);
+    let s = Spandex { mshrs: 64, tbes: 8, ..base.bank.s.clone() };
+    let mut w = idle(&base.sized(|b| Bank { s, size: 4 * b.size, ..b }), &WORDS);
     // One line in each of the eight sets.
     w.lines = (0..8).map(|set| 2 * (8 * 5 + set) + 1).collect();
     for line in w.lines.clone() {
@@ -138,14 +139,14 @@ fn tables_are_those_of_the_hardware() {
 fn illegal_values_are_refused() {
     let p = small();
     let bad = [
-        LlcParams { ways: 1, ..p.clone() },
-        LlcParams { ways: 3, ..p.clone() },
-        LlcParams { ways: 32, ..p.clone() },
-        LlcParams { size: 1000, ..p.clone() },
-        LlcParams { size: 0, ..p.clone() },
-        LlcParams { size: 3 * p.size, ..p.clone() },
-        LlcParams { stalls: 0, ..p.clone() },
-        LlcParams { stalls: 257, ..p },
+        p.clone().sized(|b| Bank { ways: 1, ..b }),
+        p.clone().sized(|b| Bank { ways: 3, ..b }),
+        p.clone().sized(|b| Bank { ways: 32, ..b }),
+        p.clone().sized(|b| Bank { size: 1000, ..b }),
+        p.clone().sized(|b| Bank { size: 0, ..b }),
+        p.clone().sized(|b| Bank { size: 3 * b.size, ..b }),
+        p.clone().sized(|b| Bank { stalls: 0, ..b }),
+        p.sized(|b| Bank { stalls: 257, ..b }),
     ];
     for p in bad {
         let error = spandex_llc(&p).map(|_| ()).expect_err("illegal").to_string();

@@ -6,6 +6,7 @@ mod slips;
 mod world;
 
 use weft_bench::seeds::missed_by_all;
+use weft_spandex::bank::Bank;
 use weft_spandex::llc::{LlcParams, ReqsPolicy, RvkoGran, SharerMode};
 use weft_spandex::params::Spandex;
 use weft_spandex_bench::devices::Kind;
@@ -26,7 +27,7 @@ fn small() -> LlcParams {
         tbes: 3,
         ..Spandex::default()
     };
-    LlcParams { size: 2 * 2 * 2 * 16, ways: 2, stalls: 4, ..LlcParams::published(s) }
+    LlcParams::published(s).sized(|b| Bank { size: 2 * 2 * 2 * 16, ways: 2, stalls: 4, ..b })
 }
 
 const MIXED: [Kind; 6] = [Kind::Mesi, Kind::Mesi, Kind::Flex, Kind::DeNovo, Kind::DeNovo, Kind::Gpu];
@@ -104,16 +105,26 @@ fn random_devices_of_other_banks() {
 #[test]
 fn odd_banks() {
     let base = small();
-    let s = |line, sharers| Spandex { line, sharers, ..base.s.clone() };
+    let s = |line, sharers| Spandex { line, sharers, ..base.bank.s.clone() };
     let odd = [
-        LlcParams { s: Spandex { tbes: 1, ..s(8, 3) }, size: 2 * 2 * 2 * 8, stalls: 1, ..base.clone() },
-        LlcParams { s: Spandex { banks: 1, tbes: 7, ..s(64, 3) }, size: 4 * 64, ways: 4, ..base.clone() },
-        LlcParams { s: s(128, 0), size: 2 * 128 * 16 * 2, ways: 16, stalls: 9, ..base.clone() },
-        LlcParams { s: s(32, 6), size: 2 * 32 * 2, ways: 2, ..base.clone() },
+        base.clone().sized(|b| Bank {
+            s: Spandex { tbes: 1, ..s(8, 3) },
+            size: 2 * 2 * 2 * 8,
+            stalls: 1,
+            ..b
+        }),
+        base.clone().sized(|b| Bank {
+            s: Spandex { banks: 1, tbes: 7, ..s(64, 3) },
+            size: 4 * 64,
+            ways: 4,
+            ..b
+        }),
+        base.clone().sized(|b| Bank { s: s(128, 0), size: 2 * 128 * 16 * 2, ways: 16, stalls: 9, ..b }),
+        base.clone().sized(|b| Bank { s: s(32, 6), size: 2 * 32 * 2, ways: 2, ..b }),
     ];
     let nobody = [Kind::DeNovo, Kind::DeNovo, Kind::DeNovo, Kind::DeNovo, Kind::Gpu, Kind::Gpu];
     for (seed, p) in odd.iter().enumerate() {
-        let kinds = if p.s.sharers == 0 { nobody } else { MIXED };
+        let kinds = if p.bank.s.sharers == 0 { nobody } else { MIXED };
         for lines in [3, 9] {
             let w = sound(p, &kinds, lines, 70 + seed as u64, 6_000);
             least(&w, "ReqO+data", 30);

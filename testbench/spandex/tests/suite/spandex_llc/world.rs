@@ -19,7 +19,7 @@ pub fn world_of(p: &LlcParams, kinds: &[Kind], count: usize, seed: u64) -> World
     let memory = Memory { p: p.clone(), held_lines: BTreeSet::new(), held_answers: Vec::new(), delay: 30 };
     World::over(
         memory,
-        Geometry { s: p.s.clone(), sets: p.bank().sets(), sharers: p.sharer_bits() > 0 },
+        Geometry { s: p.bank.s.clone(), sets: p.bank.sets(), sharers: p.sharer_bits() > 0 },
         kinds,
         count,
         seed,
@@ -53,8 +53,8 @@ impl Below for Memory {
     }
 
     fn open(&self, b: &mut Bench) {
-        b.source::<MemRsp>("mem_rsp", &self.p.s);
-        b.sink::<MemReq>("mem_req", &self.p.s);
+        b.source::<MemRsp>("mem_rsp", &self.p.bank.s);
+        b.sink::<MemReq>("mem_req", &self.p.bank.s);
     }
 
     fn step(w: &mut World) {
@@ -93,19 +93,19 @@ impl Below for Memory {
 
     fn line(w: &World, line: u64) -> Option<Line> {
         let p = &w.below.p;
-        let index = line >> p.s.bank_select();
-        let (set, tag) = ((index % u64::from(p.bank().sets())) as u32, index / u64::from(p.bank().sets()));
-        (0..p.ways).find_map(|way| {
+        let index = line >> p.bank.s.bank_select();
+        let (set, tag) = ((index % u64::from(p.bank.sets())) as u32, index / u64::from(p.bank.sets()));
+        (0..p.bank.ways).find_map(|way| {
             let packed = w.peek("tags", set, way);
-            let state = packed >> p.bank().tag_bits() & 3;
-            let found = state != 0 && packed & ((1 << p.bank().tag_bits()) - 1) == tag;
+            let state = packed >> p.bank.tag_bits() & 3;
+            let found = state != 0 && packed & ((1 << p.bank.tag_bits()) - 1) == tag;
             found.then(|| Line {
                 state,
-                dirty: packed >> (p.bank().tag_bits() + 2) & 1 == 1,
+                dirty: packed >> (p.bank.tag_bits() + 2) & 1 == 1,
                 owned: w.peek("owned", set, way),
                 sharers: if p.sharer_bits() > 0 { w.peek("sharers", set, way) } else { 0 },
-                words: (0..p.s.words())
-                    .map(|word| w.peek("lines", set * p.ways + way, word) as u32)
+                words: (0..p.bank.s.words())
+                    .map(|word| w.peek("lines", set * p.bank.ways + way, word) as u32)
                     .collect(),
             })
         })

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::msg::{CuReq, CuRsp};
 use weft_rtl::prelude::*;
+use weft_spandex::bank::Bank;
 use weft_spandex::denovo_l1::DenovoL1Params;
 use weft_spandex::fabric::{denovo_device, gpu_device, stash_device};
 use weft_spandex::gpu_l1::{GpuL1Params, SbDrain};
@@ -46,7 +47,7 @@ pub fn system(p: &Shape) -> Arc<Module> {
         Kind::Gpu => gpu_device(&l1, &TuGpuParams::published(s.clone())),
     };
     let devices: Vec<Arc<Module>> = KINDS.iter().map(|kind| of(kind).expect("legal")).collect();
-    let llc = LlcParams { size: p.llc, ways: 2, stalls: 8, ..LlcParams::published(s.clone()) };
+    let llc = LlcParams::published(s.clone()).sized(|b| Bank { size: p.llc, ways: 2, stalls: 8, ..b });
     system::system("stash_under_test", &llc, &devices, |dev, d| {
         let name = |what: &str| format!("d{d}_{what}");
         if KINDS[d] == Kind::Stash {
