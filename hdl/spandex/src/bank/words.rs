@@ -269,6 +269,15 @@ pub enum Progresses {
     Reply,
 }
 
+transitions! {
+    /// What comes back to a TBE that takes all owned words of its line back.
+    pub(crate) rows returns(tbe) {
+        (tbe, RvkO)   [Store, Back] "words into the line, no longer owned";
+        (tbe, NoData) [Back]        "a write-back brings the words";
+        (tbe, ReqWb)  [Collect]     "words into the line; crossed";
+    }
+}
+
 /// Everything that moves a word of a line that is here. Words that nobody owns are in S, or not, together.
 pub fn word_machine(met: Met) -> Machine<Word> {
     let words = Machine::new("state of a word", Word::V).with(&words(met));

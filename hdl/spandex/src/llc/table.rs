@@ -6,7 +6,7 @@ use super::params::{LlcParams, ReqsPolicy};
 pub use super::types::{LineState, TbeKind};
 pub use crate::bank::replace::Replace;
 pub use crate::bank::words::Progresses;
-use crate::bank::words::{Met, before, word_machine, words, write_back};
+use crate::bank::words::{Met, before, returns, word_machine, words, write_back};
 use weft_rtl::prelude::*;
 
 /// What a request needs of a way.
@@ -119,9 +119,7 @@ transitions! {
         if shares {
             (Evict, Ack)                    [Ack]         "one sharer less";
         }
-        (Evict, RvkO)                       [Store, Back] "words into the line, no longer owned";
-        (Evict, NoData)                     [Back]        "a write-back brings the words";
-        (Evict, ReqWb)                      [Collect]     "words into the line; crossed";
+        include returns(Evict);
         (Evict, Done)    -> Fill | Evict | List [Replace] "the line gives its way to the request";
         (List, Req)                         [Join]        "joins the stall list, behind those that replay";
         never (Phase1 | Evict | List, Memory)             "memory answers what a FILL has asked";

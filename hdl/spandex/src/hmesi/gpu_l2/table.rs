@@ -6,7 +6,7 @@
 pub use super::types::{Perm, TbeKind};
 pub use crate::bank::replace::Replace;
 pub use crate::bank::words::Progresses;
-use crate::bank::words::{Back, Met, Word, before, word_machine, words, write_back};
+use crate::bank::words::{Back, Met, Word, before, returns, word_machine, words, write_back};
 use weft_rtl::prelude::*;
 
 /// The requests that GPU L1s send.
@@ -147,14 +147,10 @@ transitions! {
         (Phase1, ReqWb)              [Collect]     "words into the line; crossed, if revoked";
         (Phase1, Done)               [Finish]      "the request commits";
         (Evict, Req)                 [Join]        "joins the stall list";
-        (Evict, RvkO)                [Store, Back] "words into the line, no longer owned";
-        (Evict, NoData)              [Back]        "a write-back brings the words";
-        (Evict, ReqWb)               [Collect]     "words into the line; crossed";
+        include returns(Evict);
         (Evict, Done) -> Fill        [Replace]     "the line leaves its way to the request's";
         (Revoke, Req)                [Join]        "joins the stall list";
-        (Revoke, RvkO)               [Store, Back] "words into the line, no longer owned";
-        (Revoke, NoData)             [Back]        "a write-back brings the words";
-        (Revoke, ReqWb)              [Collect]     "words into the line; crossed";
+        include returns(Revoke);
         (Revoke, Done)               [Reply]       "the forward is answered";
         (Put, Req)                   [Join]        "joins the stall list";
         never (Fill | Put, RvkO | NoData | ReqWb)  "it has revoked nothing";
