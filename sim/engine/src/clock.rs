@@ -6,18 +6,11 @@
 
 use crate::activity::Activity;
 use crate::cut::Wiring;
-use crate::design::{Call, Design};
+use crate::design::Design;
+use crate::flags::{ASLEEP, FAILED, WRITTEN};
+use crate::links::Call;
 use crate::part::Part;
 use crate::state::{Core, Schedule};
-
-/// In a clock function's flags: a memory was written.
-pub(crate) const WRITTEN: u64 = 1;
-
-/// In a unit's word: it has fallen asleep. It takes the place of [`WRITTEN`].
-pub(crate) const ASLEEP: u64 = 1;
-
-/// In both: one of the unit's assertions failed.
-pub(crate) const FAILED: u64 = 2;
 
 impl Part {
     /// Clocks every active unit that hears no other part (`inner`), or every other one; the events tell what

@@ -11,7 +11,7 @@
 //! ([`crate::mail`]), and from there into the inputs of the other part before the units behind them are
 //! clocked in the next cycle, so that results do not depend on the cut.
 
-use crate::design::{ByFlag, Call, Link, Links, Sink};
+use crate::links::{ByFlag, Call, Link, Links, Sink};
 
 /// A part's number and a unit's number in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

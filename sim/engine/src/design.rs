@@ -1,16 +1,15 @@
 //! From a module to what can be simulated: units, each compiled once, and the wires between them.
 
-use crate::clock::FAILED;
 use crate::cut::Cut;
+use crate::flags::{FAILED, FIRST_FLAG};
 use crate::interp::Interp;
 use crate::layout::Layout;
-use crate::native::{Native, NativeCall, Plan};
-use crate::ports::PortNames;
+use crate::links::Sink;
+use crate::names::PortNames;
+use crate::native::{Native, Plan};
 use crate::share::{Family, Member};
-use crate::walk::Walk;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 use thiserror::Error;
 use weft_rtl::bv::Bv;
 use weft_rtl::error::ElabErrors;
@@ -170,7 +169,7 @@ impl UnitType {
 }
 
 impl UnitType {
-    /// Clocks a unit; the flags are those of [`crate::clock`] (the interpreter says of anything that changed
+    /// Clocks a unit; the flags are those of [`crate::flags`] (the interpreter says of anything that changed
     /// that a memory was written), and those of outputs that may have changed.
     #[inline]
     pub(crate) fn clock(&self, state: &mut [u64], scratch: &mut [u64]) -> u64 {
@@ -190,9 +189,6 @@ impl UnitType {
         flags
     }
 }
-
-/// First flag of an output channel, above those of [`crate::clock`].
-pub(crate) const FIRST_FLAG: u32 = 2;
 
 /// Gives each output channel's message a flag, and its `valid` or `ready` one too, since they change more
 /// often. Where there are more than 62, they share.
@@ -240,93 +236,6 @@ pub struct Unit {
     pub path: String,
     /// Index into [`Design::types`].
     pub ty: usize,
-}
-
-/// A consumer of a value: unit and limb of its input slot in the state of the whole design, or of a part of it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sink {
-    pub unit: usize,
-    pub at: usize,
-    /// Limb in which the unit is told that the input has changed, and the bits to set there.
-    pub heard: usize,
-    pub mark: u64,
-}
-
-impl Sink {
-    /// An input of a unit whose state begins at limb `base`.
-    pub fn new(layout: &Layout, unit: usize, base: usize, input: usize) -> Sink {
-        let marks = &layout.marks;
-        Sink { unit, at: base + layout.inputs[input], heard: base + marks.heard, mark: marks.inputs[input] }
-    }
-}
-
-/// A copy made when a unit has set the link's flag; offsets into the state of the whole design, or of a part of it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    pub from: usize,
-    pub limbs: usize,
-    pub sink: Sink,
-}
-
-/// What follows when a unit has set a flag, by flag.
-#[derive(Clone, Debug)]
-pub(crate) struct ByFlag<T> {
-    pub list: Vec<T>,
-    /// What follows flag `f` is `list[starts[f]..starts[f + 1]]`.
-    starts: [u32; 65],
-    /// Flags that something follows.
-    pub mask: u64,
-}
-
-/// Links of one unit.
-pub(crate) type Links = ByFlag<Link>;
-
-impl<T> ByFlag<T> {
-    /// From a list in the order of flags.
-    pub fn of_sorted(flagged: Vec<(u32, T)>) -> ByFlag<T> {
-        let mask = flagged.iter().fold(0, |mask, (flag, _)| mask | 1 << flag);
-        let mut starts = [0; 65];
-        for flag in 0..64 {
-            starts[flag + 1] = flagged.iter().filter(|(f, _)| *f as usize <= flag).count() as u32;
-        }
-        ByFlag { list: flagged.into_iter().map(|(_, follows)| follows).collect(), starts, mask }
-    }
-
-    /// What follows a flag.
-    pub fn of(&self, flag: u32) -> &[T] {
-        &self.list[self.starts[flag as usize] as usize..self.starts[flag as usize + 1] as usize]
-    }
-}
-
-impl Links {
-    pub(crate) fn new(mut flagged: Vec<(u32, Link)>) -> Links {
-        flagged.sort_by_key(|(flag, link)| (*flag, link.sink.unit, link.sink.at));
-        // What lies next to each other on both sides is copied as one.
-        flagged.dedup_by(|(flag, next), (own, link)| {
-            let joins = flag == own
-                && next.sink.unit == link.sink.unit
-                && next.from == link.from + link.limbs
-                && next.sink.at == link.sink.at + link.limbs;
-            if joins {
-                link.limbs += next.limbs;
-                link.sink.mark |= next.sink.mark;
-            }
-            joins
-        });
-        ByFlag::of_sorted(flagged)
-    }
-}
-
-/// What clocking a unit needs, close together.
-#[derive(Clone, Copy)]
-pub(crate) struct Call {
-    pub native: Option<NativeCall>,
-    pub ty: usize,
-    /// The unit's state in the state of the whole design, or of a part of it.
-    pub base: usize,
-    pub end: usize,
-    /// Flags that have links.
-    pub mask: u64,
 }
 
 /// A module ready for simulation.
@@ -412,24 +321,5 @@ impl Design {
     /// What drives a top-level output.
     pub fn output_driver(&self, output: usize) -> Driver {
         Driver::of(&self.output_sources[output])
-    }
-
-    /// Flattens and compiles a module and everything it instantiates.
-    ///
-    /// # Errors
-    /// Combinational loops, and logic in a fabric.
-    pub fn new(top: &Arc<Module>, options: Options) -> Result<Arc<Design>, EngineError> {
-        let begun = Instant::now();
-        let mut walk = Walk::new(options);
-        let root = walk.scope(top, String::new(), None)?;
-        walk.flatten()?;
-        let flatten = begun.elapsed().as_secs_f64();
-        let (types, compiled) = walk.types()?;
-        let compile = begun.elapsed().as_secs_f64() - flatten;
-        walk.sort_units();
-        let mut design = walk.finish(top, root, types)?;
-        let wire = begun.elapsed().as_secs_f64() - flatten - compile;
-        design.effort = Effort { flatten, compile, wire, codes: design.codes, compiled };
-        Ok(Arc::new(design))
     }
 }

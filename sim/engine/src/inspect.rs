@@ -1,6 +1,6 @@
 //! Looking into a running design: observers, registers, memories, named expressions.
 
-use crate::clock::WRITTEN;
+use crate::flags::WRITTEN;
 use crate::part::exchange;
 use crate::sim::Sim;
 use weft_rtl::bv::{Bv, limbs_for};

@@ -1,10 +1,11 @@
 //! A part of a simulation: units that are clocked one after the other, put to sleep and woken.
 
 use crate::activity::Activity;
-use crate::clock::{ASLEEP, FAILED, WRITTEN};
 use crate::cut::{Crossing, Cut, Wiring};
-use crate::design::{Design, Sink, UnitType};
-use crate::far::Far;
+use crate::design::{Design, UnitType};
+use crate::flags::{ASLEEP, FAILED, WRITTEN};
+use crate::inbox::Far;
+use crate::links::Sink;
 use crate::mail::{Ear, Found, Mail, Mouth};
 use crate::state::{Core, Failure, replace};
 use std::ops::{Index, IndexMut};

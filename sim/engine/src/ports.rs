@@ -1,10 +1,10 @@
 //! A simulation's top-level ports: driven and read while it runs.
 
-use crate::design::{OutSource, Sink, Source};
+use crate::design::{OutSource, Source};
+use crate::links::Sink;
 use crate::part::Part;
 use crate::sim::Sim;
 use weft_rtl::bv::{Bv, limbs_for, top_mask};
-use weft_rtl::netlist::NetPort;
 
 /// A top-level input of one simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -68,29 +68,6 @@ impl OutPort {
     pub fn part(self) -> usize {
         self.part as usize
     }
-}
-
-/// The numbers of a list of ports in order of their names.
-pub(crate) struct ByName(Vec<u32>);
-
-impl ByName {
-    pub fn new(ports: &[NetPort]) -> ByName {
-        let mut order: Vec<u32> = (0..ports.len() as u32).collect();
-        order.sort_unstable_by_key(|port| &ports[*port as usize].name);
-        ByName(order)
-    }
-
-    /// Number of the port of this name in the list from which this was made.
-    fn number(&self, ports: &[NetPort], name: &str) -> Option<usize> {
-        let found = self.0.binary_search_by_key(&name, |port| &ports[*port as usize].name).ok()?;
-        Some(self.0[found] as usize)
-    }
-}
-
-/// Top-level ports by name.
-pub(crate) struct PortNames {
-    pub inputs: ByName,
-    pub outputs: ByName,
 }
 
 /// What a behavioural model drives and reads: a whole simulation, or the part that has its ports.
@@ -162,6 +139,12 @@ pins!(Sim);
 pins!(Part);
 
 impl Sim {
+    /// Whether an output may differ from what it was in the cycle before: its unit is awake. The outputs of a unit at rest stand still.
+    #[inline]
+    pub fn may_change(&self, port: OutPort) -> bool {
+        self.parts[port.part()].may_change(port)
+    }
+
     /// The top-level input of this name.
     pub fn input(&self, name: &str) -> Option<InPort> {
         let number = self.design.by_name.inputs.number(&self.design.inputs, name)?;

@@ -1,13 +1,13 @@
 //! A running design: clocked cycle by cycle, idle units skipped.
 
 use crate::activity::Activity;
-use crate::clock::FAILED;
 use crate::cut::{Cut, Place};
-use crate::design::{Call, Design, EngineError, UnitType};
+use crate::design::{Design, EngineError, UnitType};
+use crate::flags::FAILED;
 use crate::interp::needed_for;
+use crate::links::Call;
 use crate::native::NativeCall;
 use crate::part::{FAILURES_KEPT, Part, Parts};
-use crate::ports::OutPort;
 use crate::state::{Core, Failure, Saved};
 use crate::team::Team;
 use std::sync::Arc;
@@ -278,12 +278,6 @@ impl Sim {
     pub fn is_awake(&self, unit: usize) -> bool {
         let (part, unit) = self.place(unit);
         part.core.is_active(unit)
-    }
-
-    /// Whether an output may differ from what it was in the cycle before: its unit is awake. The outputs of a unit at rest stand still.
-    #[inline]
-    pub fn may_change(&self, port: OutPort) -> bool {
-        self.parts[port.part()].may_change(port)
     }
 
     /// The units that are clocked in the next cycle, in order.

@@ -2,11 +2,13 @@
 
 use crate::cut::Cut;
 use crate::design::*;
-use crate::ports::{ByName, PortNames};
+use crate::links::{Call, Link, Links, Sink};
+use crate::names::{ByName, PortNames};
 use crate::share::Family;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Instant;
 use weft_rtl::bv::{Bv, limbs_for};
 use weft_rtl::ir::*;
 use weft_rtl::netlist::{NetId, NetPort};
@@ -345,6 +347,27 @@ impl Walk {
             drivers: wires.drivers,
             effort: Effort::default(),
         })
+    }
+}
+
+impl Design {
+    /// Flattens and compiles a module and everything it instantiates.
+    ///
+    /// # Errors
+    /// Combinational loops, and logic in a fabric.
+    pub fn new(top: &Arc<Module>, options: Options) -> Result<Arc<Design>, EngineError> {
+        let begun = Instant::now();
+        let mut walk = Walk::new(options);
+        let root = walk.scope(top, String::new(), None)?;
+        walk.flatten()?;
+        let flatten = begun.elapsed().as_secs_f64();
+        let (types, compiled) = walk.types()?;
+        let compile = begun.elapsed().as_secs_f64() - flatten;
+        walk.sort_units();
+        let mut design = walk.finish(top, root, types)?;
+        let wire = begun.elapsed().as_secs_f64() - flatten - compile;
+        design.effort = Effort { flatten, compile, wire, codes: design.codes, compiled };
+        Ok(Arc::new(design))
     }
 }
 

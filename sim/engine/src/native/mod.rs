@@ -9,6 +9,7 @@ mod pieces;
 mod regions;
 mod sets;
 mod store;
+mod task;
 mod tasks;
 mod writes;
 
@@ -22,8 +23,9 @@ use cranelift_module::{FuncId, Linkage, Module, ModuleReloc, default_libcall_nam
 use hoist::Hoisted;
 use order::Reads;
 use pieces::Pieces;
-use regions::{Region, Regions};
+use regions::Regions;
 use store::{Kept, Store};
+use task::{Region, Task};
 use weft_rtl::netlist::*;
 use writes::Writes;
 
@@ -56,7 +58,7 @@ impl Plan {
         let buffered: Vec<u32> = order::hazards(&list, &roots, &reads).into_iter().collect();
         let late = |mem: u32| {
             let late = |node: &NetId| reads.of(*node).has(reads.mem(mem));
-            ports.tasks.iter().flat_map(order::operands).any(|node| late(&node))
+            ports.tasks.iter().flat_map(Task::operands).any(|node| late(&node))
         };
         let settled = (0..netlist.mems.len()).map(|mem| !late(mem as u32)).collect();
         let pieces = Pieces::new(netlist, &hoisted, &list, &roots, &buffered, &reads);

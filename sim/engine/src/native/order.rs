@@ -1,8 +1,8 @@
 //! What expressions read, the order of steps, and which registers must be read before anything is stored.
 
 use super::hoist::Hoisted;
-use super::regions::{Region, Step, Task};
 use super::sets::BitSet;
+use super::task::{Region, Step, Task};
 use std::collections::BTreeSet;
 use weft_rtl::netlist::*;
 
@@ -80,7 +80,7 @@ impl Reads {
 
     fn of_task(&self, task: &Task) -> BitSet {
         let mut out = BitSet::new(self.count);
-        operands(task).into_iter().for_each(|id| out.join(self.of(id)));
+        task.operands().into_iter().for_each(|id| out.join(self.of(id)));
         out
     }
 
@@ -106,17 +106,6 @@ impl Reads {
             }
         }
         (read, stored)
-    }
-}
-
-/// Expressions that a task evaluates.
-pub fn operands(task: &Task) -> Vec<NetId> {
-    match task {
-        Task::Reg { value, .. } => vec![*value],
-        Task::Write { en, addr, first, data, .. } => {
-            en.iter().copied().chain([*addr, *first, *data]).collect()
-        }
-        Task::Probe { cond, amount, .. } => cond.iter().copied().chain(*amount).collect(),
     }
 }
 

@@ -15,9 +15,9 @@
 
 use super::cost::{Cause, channels, expected};
 use super::hoist::{Hoisted, Test};
-use super::order::{Reads, operands};
-use super::regions::{Region, Step, Task};
+use super::order::Reads;
 use super::sets::BitSet;
+use super::task::{Region, Step, Task};
 use std::collections::{BTreeSet, HashMap};
 use weft_rtl::bv::limbs_for;
 use weft_rtl::netlist::*;
@@ -213,7 +213,7 @@ impl<'n> Costs<'n> {
     fn work(&self, list: &[Region], step: &Step) -> u32 {
         let of = |node: &NetId| self.hoisted.work[node.index()];
         match step {
-            Step::Do(task) => operands(task).iter().map(of).fold(1, u32::saturating_add),
+            Step::Do(task) => task.operands().iter().map(of).fold(1, u32::saturating_add),
             Step::Branch { sel, arms, default } => {
                 let regions = arms.iter().map(|(_, region)| region).chain([default]);
                 let steps = regions.flat_map(|region| &list[*region].steps);

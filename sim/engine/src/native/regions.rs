@@ -4,58 +4,13 @@
 //! branch; inside its arms the rest of each task is placed in the same way. A register that an arm leaves
 //! alone needs nothing there, so an idle block runs a few tests and returns.
 
-use super::order::operands;
 use super::sets::BitSet;
+use super::task::{Region, Step, Task};
 use super::writes::Writes;
 use std::collections::{BTreeMap, HashMap};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::ProbeKind;
 use weft_rtl::netlist::*;
-
-/// Something a cycle may have to do.
-#[derive(Clone, Debug)]
-pub enum Task {
-    /// A register takes a value.
-    Reg { reg: u32, value: NetId },
-    /// A memory port writes while `en` holds (always, if there is none). `first` is its mask or lane number.
-    Write { mem: u32, port: u32, en: Option<NetId>, addr: NetId, first: NetId, data: NetId },
-    /// An observer counts while `cond` holds (an assertion: while it does not; always, if there is none).
-    Probe { probe: u32, cond: Option<NetId>, amount: Option<NetId>, negated: bool },
-}
-
-impl Task {
-    /// Memory and port, of a write.
-    pub fn port(&self) -> Option<(u32, u32)> {
-        if let Task::Write { mem, port, .. } = self { Some((*mem, *port)) } else { None }
-    }
-}
-
-/// A step of a region.
-#[derive(Debug)]
-pub enum Step {
-    /// Carry out a task; its condition, if one is left, is tested there.
-    Do(Task),
-    /// Go on in one of the arms.
-    Branch {
-        /// Selector.
-        sel: NetId,
-        /// Values and region.
-        arms: Vec<(Vec<Bv>, usize)>,
-        /// Region for all other values.
-        default: usize,
-    },
-}
-
-/// Straight-line steps under one condition.
-#[derive(Debug, Default)]
-pub struct Region {
-    /// Steps in order.
-    pub steps: Vec<Step>,
-    /// Enclosing region and the step there.
-    pub parent: Option<(usize, usize)>,
-    /// Nesting depth.
-    pub depth: usize,
-}
 
 /// All regions of a unit; roots are the first region of each list of tasks.
 pub struct Regions<'n> {
@@ -261,7 +216,7 @@ impl<'n> Regions<'n> {
                 let joins = here && mem.is_none_or(|m| !left.has(m));
                 if let Some(mem) = mem.filter(|_| !joins) {
                     left.add(mem);
-                    operands(t).iter().for_each(|node| left.join(&self.writes.reads[node.index()]));
+                    t.operands().iter().for_each(|node| left.join(&self.writes.reads[node.index()]));
                 }
                 joins
             });

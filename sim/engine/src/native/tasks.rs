@@ -4,8 +4,8 @@
 use super::Plan;
 use super::emit::Emit;
 use super::pieces::Pieces;
-use super::regions::{Step, Task};
-use crate::clock::{FAILED, WRITTEN};
+use super::task::{Step, Task};
+use crate::flags::{FAILED, WRITTEN};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I8, types::I64};
 use weft_rtl::bv::{Bv, limbs_for};

@@ -1,7 +1,7 @@
 //! The order in which memory ports write: whoever reads a memory does so before anybody writes it.
 
-use super::regions::Task;
 use super::sets::BitSet;
+use super::task::Task;
 use std::collections::HashSet;
 use weft_rtl::netlist::*;
 
@@ -33,7 +33,7 @@ impl Writes {
                 None => {
                     // Who keeps the first one from writing reads early: nobody else does.
                     let (mem, _) = open[0].port().expect("a write port");
-                    let nodes = open.iter().flat_map(operands);
+                    let nodes = open.iter().flat_map(Task::operands);
                     early.extend(nodes.filter(|node| reads[node.index()].has(mem as usize)));
                 }
             }
@@ -46,11 +46,7 @@ impl Writes {
 fn precedes(reads: &[BitSet], early: &HashSet<NetId>, before: &Task, earlier: bool, task: &Task) -> bool {
     let (Some((own, _)), Some((mem, _))) = (before.port(), task.port()) else { return false };
     let late = |node: &NetId| !early.contains(node) && reads[node.index()].has(mem as usize);
-    (own == mem && earlier) || operands(before).iter().any(late)
-}
-
-fn operands(task: &Task) -> Vec<NetId> {
-    super::order::operands(task)
+    (own == mem && earlier) || before.operands().iter().any(late)
 }
 
 fn memories_read(netlist: &Netlist) -> Vec<BitSet> {
