@@ -12,7 +12,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("sim/cli/src", "sweep::columns"),
     ("sim/fabric/src", "check"),
     ("sim/fabric/src", "config"),
-    ("testbench/srsp/src", "golden::hlrc::l2"),
 ];
 
 /// The modules that a file names, outside of its tests.

@@ -1,7 +1,7 @@
 //! `denovo_b_l2`: what reads of owners add to the bank of hLRC.
 
 use super::super::core::Took;
-use super::super::hlrc::l2::Owner;
+use super::super::hlrc::owner::Owner;
 use super::super::l2::{L2, Waiter};
 use super::super::msg::{ProbeKind, Req, ReqKind, RspKind};
 use super::super::slip::Slip;

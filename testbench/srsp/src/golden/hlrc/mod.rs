@@ -4,3 +4,4 @@
 
 pub mod l1;
 pub mod l2;
+pub mod owner;

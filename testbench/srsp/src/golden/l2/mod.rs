@@ -116,7 +116,7 @@ pub struct L2 {
     /// SYS FLUSH or SYS INV.
     pub sys: Option<SysRun>,
     /// hLRC: registered lines.
-    pub owners: BTreeMap<u64, super::hlrc::l2::Owner>,
+    pub owners: BTreeMap<u64, super::hlrc::owner::Owner>,
     /// Broken rules.
     pub faults: Vec<String>,
     pub(super) out: Vec<Out>,
