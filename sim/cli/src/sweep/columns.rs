@@ -12,7 +12,7 @@
 //! | `check` | checksum of the row ([`checksum`]): a row that was changed or damaged is refused when the sweep goes on and when it is drawn |
 
 use super::file::SweepFile;
-use super::plan::Run;
+use super::run::Run;
 use crate::setup::VERSION;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
