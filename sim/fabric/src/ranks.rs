@@ -1,6 +1,5 @@
 //! Processes that share a run: ranks, as MPI calls them.
 
-pub use crate::run::ranks::dismiss;
 use std::fmt::Debug;
 
 /// How a rank reaches the others. What one sends to another arrives in the order in which it was sent, letters

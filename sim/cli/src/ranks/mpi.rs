@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
-use weft_fabric::ranks::{Link, dismiss};
+use weft_fabric::ranks::Link;
+use weft_fabric::run::dismiss;
 
 /// Tag of everything but letters; a letter has the number of its part behind it.
 const TALK: i32 = 1;

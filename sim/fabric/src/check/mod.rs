@@ -17,7 +17,7 @@ pub mod watchdog;
 use crate::cu::{CuObserver, Issuer, LineAccess, LineReply, Who};
 use crate::family::{Channels, FamilyCheck, Hardware, Surroundings, Transfer, ValueRule};
 use crate::memory::Memory;
-use crate::run::{HOST, read_newer};
+use crate::run::memory::{HOST, read_newer};
 use messages::{CuRequest, MessageCounts, MessageViolation, Messages};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

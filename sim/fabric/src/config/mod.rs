@@ -15,14 +15,15 @@
 
 mod common;
 mod error;
+mod family;
 mod group;
 mod record;
 mod scale;
 mod value;
 
-pub use crate::family::{Family, FamilyKeys};
 pub use common::Common;
 pub use error::{ConfigError, Place, nearest};
+pub use family::{Family, FamilyKeys};
 pub use group::{Group, KeyInfo, Section, keys};
 pub use scale::Ratio;
 pub use value::{Auto, CtaSchedule, Field, Legal, Named, Placement, Runtime, named};

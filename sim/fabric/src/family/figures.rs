@@ -1,7 +1,7 @@
 //! Figures of a run that its family declares: name, unit, meaning, value.
 
 use crate::cu::CuObserver;
-use crate::run::Counter;
+use crate::run::counter::Counter;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use crate::cu::LineAccess;
 use crate::lanes::ByPart;
 use crate::memory::SharedMemory;
-use crate::run::Counter;
+use crate::run::counter::Counter;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::borrow::Cow;

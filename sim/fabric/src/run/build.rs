@@ -2,16 +2,17 @@
 
 use super::calls::HostCalls;
 use super::copies::HostCopies;
+use super::course::Course;
 use super::fences::NodeFences;
 use super::groups::Group;
+use super::memory::HOST;
 use super::model::FabricModel;
 use super::observe::{Notes, Observer};
-use super::outside::{Areas, HOST, Outside};
+use super::outside::{Areas, Outside};
 use super::processor::Processor;
 use super::ranks::Company;
 use super::seat::Seat;
 use super::spread::{PARTS, spread};
-use super::window::Course;
 use super::{FabricError, RunOptions};
 use crate::check::{CheckOptions, Checks};
 use crate::config::FabricConfig;

@@ -1,7 +1,7 @@
 //! What calls of the host cost: the time in which its runtime and driver work and the GPUs wait (keys `runtime`, `call_launch`,
 //! `call_copy`, `call_sync`).
 
-use super::report::Counter;
+use super::counter::Counter;
 use super::stream::Order;
 use crate::config::{Common, Runtime};
 use serde::{Deserialize, Serialize};

@@ -2,21 +2,13 @@
 //!
 //! One fence per scope is asked for at a time. What comes meanwhile waits and goes together into the next one, releases and acquires apart.
 
+use super::fence::Fence;
 use super::observe::Observe;
 use crate::channel::{Receiver, Sender, SenderState};
 use crate::port::PortError;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use weft_engine::{PinList, Pins, Sim};
-
-/// What a fence does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct Fence {
-    /// 1 GPU, 2 system.
-    pub scope: u8,
-    /// An acquire; else a release.
-    pub acquire: bool,
-}
 
 /// Who waits for a fence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -3,7 +3,8 @@
 //! In a cycle a compute unit has to do with its own L1 only, so parts do not meet. What others must hear of is
 //! left for afterwards, and done in the order in which one thread would have done it.
 
-use super::fences::{Fence, NodeFences, Waiter};
+use super::fence::Fence;
+use super::fences::{NodeFences, Waiter};
 use super::observe::PartNotes;
 use super::seat::{Beside, Seat};
 use crate::activity::CUS;

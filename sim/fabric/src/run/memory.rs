@@ -5,6 +5,9 @@ use crate::memory::Memory;
 use crate::placement::PageTable;
 use weft_engine::Sim;
 
+/// First address of memory of the host; the program's address follows in the lower bits.
+pub(crate) const HOST: u64 = 1 << 62;
+
 /// What holds a program's bytes.
 pub(super) struct Held<'a> {
     pub around: &'a dyn Surroundings,
@@ -25,7 +28,7 @@ impl Held<'_> {
             let start = addr + range.start as u64;
             let piece = &mut out[range];
             match at {
-                Some(at) => read(self.around, &newer, self.line, at, piece),
+                Some(at) => read_newer(self.around, &newer, self.line, at, piece),
                 None => self.host.read(start, piece),
             }
         });
@@ -34,7 +37,7 @@ impl Held<'_> {
 }
 
 /// Bytes from a physical address on; `newer` is in order of lines of `line` bytes.
-pub(crate) fn read(around: &dyn Surroundings, newer: &[Newer], line: u64, at: u64, bytes: &mut [u8]) {
+pub(crate) fn read_newer(around: &dyn Surroundings, newer: &[Newer], line: u64, at: u64, bytes: &mut [u8]) {
     around.read(at, bytes);
     let end = at + bytes.len() as u64;
     let first = newer.partition_point(|n| (n.line + 1) * line <= at);

@@ -4,12 +4,15 @@ mod build;
 mod calls;
 mod close;
 mod copies;
+pub(crate) mod counter;
+mod course;
 mod dispatch;
 mod events;
+mod fence;
 mod fences;
 mod footprint;
 mod groups;
-mod memory;
+pub(crate) mod memory;
 mod model;
 mod observe;
 mod outside;
@@ -30,14 +33,13 @@ mod survey;
 mod window;
 
 pub use close::Files;
+pub use counter::Counter;
 pub use events::EventRequest;
 pub use footprint::Footprint;
-pub(crate) use memory::read as read_newer;
-pub(crate) use outside::HOST;
 pub use processor::KernelRecord;
 pub use record::Recording;
 pub(crate) use report::block_of;
-pub use report::{Counter, RunReport, SCHEMA};
+pub use report::{RunReport, SCHEMA};
 pub use room::NoRoom;
 pub(crate) use room::count_of;
 pub use snapshot::{Identity, Snapshot, SnapshotError};
@@ -51,8 +53,8 @@ use crate::placement::{PageTable, PlacementError};
 use crate::port::PortError;
 use crate::ranks::Link;
 use model::FabricModel;
-pub use ranks::RankCost;
 use ranks::{Company, Ranks};
+pub use ranks::{RankCost, dismiss};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -303,7 +305,8 @@ impl FabricRun {
         model.stop.clone_from(&options.stop);
         let ranks = options.others();
         if let Some(link) = ranks {
-            model.company = Company(Some(Ranks::new(link.clone(), threads, &mut sim, &mut model)));
+            let memory = model.around.by_part().memory.lock().clone();
+            model.company = Company(Some(Ranks::new(link.clone(), threads, &mut sim, memory)));
         }
         let mut runner = Runner::new(sim, model, options.rewind.clone());
         if threads > 1 || ranks.is_some() {

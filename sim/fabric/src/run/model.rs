@@ -1,5 +1,6 @@
 //! Everything behavioural around the fabric, as one model that the engine's runner clocks and rewinds.
 
+use super::course::Course;
 use super::fences::{NodeFences, Waiter};
 use super::groups::{Group, act, place};
 use super::memory::Held;
@@ -9,7 +10,6 @@ use super::processor::{COPY, Processor};
 use super::ranks::Company;
 use super::seat::{Beside, Elsewhere, Seat};
 use super::stream::{Order, crossing};
-use super::window::Course;
 use crate::activity::{CHECKS, CUS, FENCES, MEMORY, PROCESSOR};
 use crate::check::{CheckError, Checks};
 use crate::cu::LineAccess;

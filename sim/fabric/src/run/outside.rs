@@ -8,11 +8,12 @@
 mod pages;
 mod remote;
 
+use super::counter::Counter;
+use super::memory::HOST;
 use crate::cu::{LineAccess, LineReply};
 use crate::family::{HostSide, Links, Shape, Unit};
 use crate::memory::Memory;
 use crate::perform::perform;
-use crate::run::Counter;
 use pages::Paged;
 use remote::Remote;
 use serde::{Deserialize, Serialize};
@@ -24,9 +25,7 @@ use weft_workload::{Array, Place};
 
 pub(super) use pages::Moves;
 
-/// First address of memory of the host; the program's address follows in the lower bits.
-pub(crate) const HOST: u64 = 1 << 62;
-/// The same of pages that move, until a compute unit sends the access.
+/// As [`HOST`], of pages that move, until a compute unit sends the access.
 const PAGED: u64 = 1 << 61;
 
 /// Arrays that are not placed as all others are.

@@ -4,7 +4,8 @@
 use super::calls::{Called, HostCalls};
 use super::copies::HostCopies;
 use super::dispatch::{Blocks, Going, Rules, Waits};
-use super::fences::{Fence, NodeFences, Waiter};
+use super::fence::Fence;
+use super::fences::{NodeFences, Waiter};
 use super::observe::Observer;
 use super::room::{self, NoRoom};
 use super::schedule::part;

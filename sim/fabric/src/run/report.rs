@@ -1,6 +1,7 @@
 //! What a run has measured.
 
 use super::copies::HostCopies;
+use super::counter::Counter;
 use super::model::FabricModel;
 use super::processor::KernelRecord;
 use super::stalls::StallReport;
@@ -16,15 +17,6 @@ use weft_workload::programs::WARM_UP;
 
 /// Version of the JSON that [`RunReport`] serialises to.
 pub const SCHEMA: &str = "weft-run-2";
-
-/// A counter's value over the whole fabric.
-#[derive(Clone, Debug, Serialize)]
-pub struct Counter {
-    /// Sum over all blocks.
-    pub value: u64,
-    /// What is counted.
-    pub about: String,
-}
 
 /// Results of a run.
 #[derive(Clone, Debug, Serialize)]

@@ -1,6 +1,7 @@
 //! A compute unit at its port of the fabric.
 
-use super::fences::{Fence, Waiter};
+use super::fence::Fence;
+use super::fences::Waiter;
 use super::observe::Observe;
 use super::outside::{Claim, Outside};
 use super::stash::{StashPort, StashState};

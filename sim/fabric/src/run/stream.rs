@@ -1,6 +1,6 @@
 //! Data that comes over a link for memory while no kernel runs: each line is stored when it has arrived.
 
-use super::report::Counter;
+use super::counter::Counter;
 use super::seat::Seat;
 use crate::cu::{IDS, LineAccess};
 use crate::family::{Link, Shape};

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use weft_fabric::config::FabricConfig;
-use weft_fabric::ranks::{Link, dismiss};
+use weft_fabric::ranks::Link;
+use weft_fabric::run::dismiss;
 use weft_fabric::run::{FabricRun, RankCost, RunOptions};
 use weft_workload::{Array, Frame, HostStep, Kernel, LoadedValues, Op, Program, Unit, VerifyError};
 

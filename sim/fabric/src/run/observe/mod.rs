@@ -4,7 +4,7 @@ mod noted;
 
 pub(super) use noted::{Notes, PartNotes};
 
-use super::fences::Fence;
+use super::fence::Fence;
 use super::record::Recorder;
 use crate::activity::CHECKS;
 use crate::check::{CheckError, Checks};

@@ -4,7 +4,7 @@
 use super::{Observe, Observer, home};
 use crate::cu::{CuObserver, Issuer, LineAccess, LineReply, Who};
 use crate::family::Transfer;
-use crate::run::fences::Fence;
+use crate::run::fence::Fence;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;

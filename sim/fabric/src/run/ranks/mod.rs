@@ -17,9 +17,8 @@ mod head;
 mod state;
 mod worker;
 
-use super::model::FabricModel;
+use super::course::Course;
 use super::processor::Errand;
-use super::window::Course;
 use super::{dispatch::Blocks, groups::Left, observe::PartNotes};
 use crate::memory::Memory;
 use crate::placement::PageTable;
@@ -120,12 +119,11 @@ pub fn dismiss(link: &dyn Link) {
 }
 
 impl Ranks {
-    /// The others, of a run that has just been made; a rank has `each` parts.
-    pub fn new(link: Arc<dyn Link>, each: usize, sim: &mut Sim, model: &mut FabricModel) -> Ranks {
+    /// The others, of a run that has just been made; a rank has `each` parts. `memory`: what it holds.
+    pub fn new(link: Arc<dyn Link>, each: usize, sim: &mut Sim, memory: Memory) -> Ranks {
         let (own, head) = (link.rank(), link.rank() == 0);
         // Rank 0 and another one agree on what that one has.
         sim.parts().filter(|part| (part.number() / each == own) != head).for_each(|part| part.agree());
-        let memory = model.around.by_part().memory.lock().clone();
         Ranks { link, each, since: 0, apart: false, memory, agreed: Agreed::new(), costs: Costs::default() }
     }
 

@@ -4,29 +4,15 @@ use super::Shared;
 use crate::activity::{CUS, FENCES, MEMORY, PROCESSOR};
 use crate::lanes::PartLanes;
 use crate::placement::PageTable;
+use crate::run::course::Course;
 use crate::run::dispatch::{Blocks, Going, Rules};
-use crate::run::fences::{Fence, NodeFences, Waiter};
+use crate::run::fence::Fence;
+use crate::run::fences::{NodeFences, Waiter};
 use crate::run::groups::Units;
 use crate::run::observe::PartNotes;
 use crate::run::ranks::Ranks;
-use serde::{Deserialize, Serialize};
 use weft_engine::Part;
 use weft_engine::activity::Activity;
-
-/// What a part keeps from one stretch of a window to the next.
-#[derive(Clone, Default, Serialize, Deserialize)]
-pub(in crate::run) struct Course {
-    /// Fences have gone on in the present cycle; whether it is one more of the same kind is not known.
-    pub fenced: bool,
-    /// Models have acted in the present cycle, which is not clocked.
-    pub acted: bool,
-    /// Something happens by itself in the next cycle, or a message is on its way.
-    pub stirs: bool,
-    /// Since this cycle nothing can happen unless another part sends something.
-    pub quiet: u64,
-    /// What went wrong in the models, in the present cycle, and its place among what one thread does in a cycle.
-    pub failed: Option<(u8, String)>,
-}
 
 /// What all parts have in common.
 #[derive(Clone, Copy)]

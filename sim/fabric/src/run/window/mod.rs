@@ -18,8 +18,7 @@
 mod course;
 mod telling;
 
-pub(super) use course::Course;
-
+use super::course::Course;
 use super::dispatch::Going;
 use super::groups::units;
 use super::model::FabricModel;
