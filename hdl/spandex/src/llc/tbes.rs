@@ -51,14 +51,14 @@ impl Tbes {
     pub fn new(p: &LlcParams) -> Tbes {
         let (n, bank) = (p.bank.s.tbes, &p.bank);
         let registers = || {
-            let ends = Ends::new(&bank);
+            let ends = Ends::new(bank);
             (ends, each(n, "todo_inv", &p.sharing()), each(n, "todo_rv", &p.bank.s.words()))
         };
         let listed = || marks("tbe_listed", n);
         let (entries, listed, (ends, todo_inv, todo_rv)) =
-            Entries::new(&bank, (&p.bank.s, p), listed, registers);
+            Entries::new(bank, (&p.bank.s, p), listed, registers);
         let owners = File::new("tbe_owners", n, &(p.bank.s.words() * p.bank.s.dev_bits()));
-        Tbes { entries, lists: Lists::new(&bank, &p.bank.s, listed, ends), todo_inv, todo_rv, owners }
+        Tbes { entries, lists: Lists::new(bank, &p.bank.s, listed, ends), todo_inv, todo_rv, owners }
     }
 
     /// Entries with messages still to be sent.

@@ -106,13 +106,13 @@ impl Ingress {
         let (bank, cus, s) = (&p.bank, p.bank.srsp.cus, &p.bank.srsp);
         let req = |name: &str| Slot::keeping(name, (s, bank), open, |m: &Req| kept_req(p, m));
         let wb = |name: &str| Slot::keeping(name, (s, bank), open, |m: &Wb| kept_wb(p, m));
-        let queues = Queues::new(&bank, req, wb);
+        let queues = Queues::new(bank, req, wb);
         let short = Shortages::new(bank.heads());
         let [entry, turn] = ["entry", "turn"].map(|of| Flags::new(&format!("waits_{of}"), cus));
         Ingress {
             queues,
             short,
-            senior: Senior::new(&bank, || Wants {
+            senior: Senior::new(bank, || Wants {
                 line: reg::<Bits>("senior_line", s.line_bits()),
                 frame: reg::<Bool>("senior_frame", ()),
             }),

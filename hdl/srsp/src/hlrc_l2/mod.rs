@@ -113,15 +113,15 @@ pub fn hlrc_l2(p: &HlrcL2Params) -> Result<Arc<Module>, BlockError> {
 
 fn describe(p: &HlrcL2Params) {
     let bank = &p.bank;
-    let select = Select::new(&bank);
+    let select = Select::new(bank);
     let ingress = ingress::Ingress::new(p, select.open);
     let memory = memory::UnderWay::new(p, select.open);
-    let outs = data::Outputs::new(&bank, &bank, || ());
+    let outs = data::Outputs::new(bank, bank, || ());
     let sfifo = Sfifo::new("sfifo", bank.sfifo_entries(), p.bank.srsp.line_bits());
     let revokes = revokes::Revokes::new(p);
     let parts = Parts {
         p,
-        bank: &bank,
+        bank,
         ingress: &ingress,
         memory: &memory,
         outs: &outs,

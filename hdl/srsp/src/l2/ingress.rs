@@ -86,7 +86,7 @@ impl Ingress {
         let (bank, cus, s) = (&p.bank, p.bank.srsp.cus, &p.bank.srsp);
         let met = regfile::<Bits>("met", cus, p.lock_bits()).fields(&[("state", p.lock_bits())]);
         let met_in = met.lane_writer("put");
-        let queues = Queues::new(&bank, |name| Slot::new(name, s, open), |name| Slot::new(name, s, open));
+        let queues = Queues::new(bank, |name| Slot::new(name, s, open), |name| Slot::new(name, s, open));
         let [lock, full, token, sys] =
             ["lock", "full", "token", "sys"].map(|of| Flags::new(&format!("waits_{of}"), cus));
         let short = Shortages::new(bank.heads());
@@ -94,7 +94,7 @@ impl Ingress {
         Ingress {
             queues,
             short,
-            senior: Senior::new(&bank, || Claim {
+            senior: Senior::new(bank, || Claim {
                 holds: reg::<Bool>("senior_holds", ()),
                 entry: reg::<Bits>("senior_entry", p.lock_bits()),
                 grace: reg::<Bits>("senior_grace", bits_for(u64::from(p.grace()) + 1)),

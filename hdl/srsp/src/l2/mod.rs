@@ -80,7 +80,7 @@ pub fn srsp_l2(p: &L2Params) -> Result<Arc<Module>, BlockError> {
 
 fn describe(p: &L2Params) {
     let bank = &p.bank;
-    let select = Select::new(&bank);
+    let select = Select::new(bank);
     let ingress = ingress::Ingress::new(p, select.open);
     let memory = memory::UnderWay::new(p, select.open);
     let outs = data::Outputs::new(p);
@@ -93,7 +93,7 @@ fn describe(p: &L2Params) {
     };
     let parts = Parts {
         p,
-        bank: &bank,
+        bank,
         ingress: &ingress,
         memory: &memory,
         outs: &outs,

@@ -148,10 +148,7 @@ impl<J: Job, S: HwEnum> Steps<J, S> {
 }
 
 /// Programs as Markdown, by their names.
-pub(crate) fn programs<P: HwEnum, S: std::fmt::Debug>(steps: impl Fn(P) -> &'static [S]) -> String
-where
-    S: 'static,
-{
+pub(crate) fn programs<P: HwEnum, S: std::fmt::Debug + 'static>(steps: impl Fn(P) -> &'static [S]) -> String {
     let mut out = String::from("| operation | steps |\n|---|---|\n");
     for program in P::VARIANTS {
         let words: Vec<String> = steps(*program).iter().map(|s| format!("{s:?}")).collect();

@@ -41,12 +41,12 @@ impl Tbes {
     pub fn new(p: &MesiLlcParams) -> Tbes {
         let (n, bank) = (p.bank.s.tbes, &p.bank);
         let (entries, listed, (ends, todo, fwd)) = Entries::new(
-            &bank,
+            bank,
             (p, p),
             || marks("tbe_listed", n),
-            || (Ends::new(&bank), each(n, "todo", &p.bank.s.clients()), each(n, "fwd", &())),
+            || (Ends::new(bank), each(n, "todo", &p.bank.s.clients()), each(n, "fwd", &())),
         );
-        Tbes { entries, lists: Lists::new(&bank, p, listed, ends), todo, fwd }
+        Tbes { entries, lists: Lists::new(bank, p, listed, ends), todo, fwd }
     }
 
     /// Entries with messages still to be sent.
