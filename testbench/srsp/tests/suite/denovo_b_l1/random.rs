@@ -42,7 +42,7 @@ fn other_sizes_keep_every_value() {
     let one = Srsp { mshrs: 1, wbt: 2, banks: 1, ..p.shape.srsp.clone() };
     let smallest = p.clone().sized(|s| Shape { srsp: one, latency: 2, sfifo: 2, targets: 1, sq: 1, ..s });
     let odd = Srsp { mshrs: 5, wbt: 5, banks: 8, ..p.shape.srsp.clone() };
-    let odd = p.clone().sized(|s| Shape {
+    let odd = p.clone().sized(|_| Shape {
         srsp: odd,
         size: 1024,
         ways: 8,

@@ -6,7 +6,6 @@ use weft_srsp::Shape;
 use weft_srsp::bank::Bank;
 use weft_srsp::fabric::{SrspFabricParams, srsp_fabric};
 use weft_srsp::l1::{Inject, L1Params};
-use weft_srsp::l2::L2Params;
 use weft_srsp::params::{Impl, Srsp};
 use weft_srsp_bench::bench::Bench;
 use weft_srsp_bench::bench::locks::{Ask, Below, connect};

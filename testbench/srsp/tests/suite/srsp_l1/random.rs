@@ -90,7 +90,7 @@ fn other_sizes_keep_every_value() {
         ..s
     });
     let odd = Srsp { mshrs: 5, wbt: 5, banks: 8, ..p.shape.srsp.clone() };
-    let odd = L1Params { pa: 5, ..p.clone() }.sized(|s| Shape {
+    let odd = L1Params { pa: 5, ..p.clone() }.sized(|_| Shape {
         srsp: odd,
         size: 1024,
         ways: 8,
