@@ -6,6 +6,7 @@ use crate::bv::Bv;
 use crate::error::{ElabError, ElabErrorKind, ElabErrors};
 use crate::ir::*;
 use crate::keywords::{Seen, kept_for};
+use crate::mutant;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -206,6 +207,7 @@ impl Module {
         STACK.with(|s| s.borrow_mut().push(builder));
         let guard = PopOnUnwind;
         describe();
+        let (change, written) = with(plant);
         // What is declared at the end may want something declared at the end.
         loop {
             let last = with(|b| std::mem::take(&mut b.at_end));
@@ -217,8 +219,31 @@ impl Module {
         std::mem::forget(guard);
         let mut b = STACK.with(|s| s.borrow_mut().pop()).expect("pushed above");
         b.module.body = b.scopes.pop().expect("the body's list");
+        // Checks are of what the author wrote.
+        let changed = written.map(|written| std::mem::replace(&mut b.module.body, written));
         check::module(&mut b);
+        if let Some(change) = change.filter(|_| b.errors.is_empty())
+            && let Err(error) = mutant::completed(&mut b.module, &change, changed)
+        {
+            b.error(Loc::caller(), ElabErrorKind::Other(error.to_string()));
+        }
         if b.errors.is_empty() { Ok(Arc::new(b.module)) } else { Err(ElabErrors(b.errors)) }
+    }
+}
+
+/// What a mutant changes in the module, and the body as its author wrote it if another one has taken its place.
+fn plant(b: &mut Builder) -> (Option<mutant::Change>, Option<Vec<Stmt>>) {
+    match mutant::before_observers(&mut b.module, &b.scopes[0]) {
+        Ok(Some(mut change)) => {
+            let written = change.body().map(|changed| std::mem::replace(&mut b.scopes[0], changed));
+            (Some(change), written)
+        }
+        Ok(None) => (None, None),
+        Err(error) => {
+            let at = Loc { file: "WEFT_MUTANT", line: 0 };
+            b.error(at, ElabErrorKind::Other(error.to_string()));
+            (None, None)
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod state;
 use crate::build::Builder;
 use crate::error::ElabErrorKind;
 use crate::ir::*;
+use crate::operands::operands;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Runs every check; mistakes are appended to the builder's list.
@@ -138,46 +139,6 @@ fn inputs_used(b: &mut Builder) {
         .collect();
     for (loc, kind) in unused {
         b.error(loc, kind);
-    }
-}
-
-/// Calls `f` for each operand of an operation.
-pub fn operands(op: &Op, f: &mut impl FnMut(NodeId)) {
-    match op {
-        Op::Const(_) | Op::Sig(_) | Op::InstOut { .. } => {}
-        Op::Not(a)
-        | Op::AnyBit(a)
-        | Op::AllBits(a)
-        | Op::Parity(a)
-        | Op::PopCount(a)
-        | Op::LowestSet(a)
-        | Op::Slice { a, .. } => f(*a),
-        Op::And(a, b)
-        | Op::Or(a, b)
-        | Op::Xor(a, b)
-        | Op::Add(a, b)
-        | Op::Sub(a, b)
-        | Op::Mul(a, b)
-        | Op::Eq(a, b)
-        | Op::Lt(a, b)
-        | Op::Shl(a, b)
-        | Op::Shr(a, b)
-        | Op::Index { a, idx: b } => {
-            f(*a);
-            f(*b);
-        }
-        Op::Mux(c, a, b) => {
-            f(*c);
-            f(*a);
-            f(*b);
-        }
-        Op::Concat(parts) => parts.iter().for_each(|p| f(*p)),
-        Op::MemRead { addr, lane, .. } => {
-            f(*addr);
-            if let LaneSel::Dyn(n) = lane {
-                f(*n);
-            }
-        }
     }
 }
 

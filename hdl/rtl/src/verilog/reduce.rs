@@ -1,10 +1,10 @@
 //! What is known before any text is written: constants, dead branches, and what wiring really refers to.
 
-use crate::build::check::operands;
 use crate::bv::Bv;
 use crate::eval;
 use crate::ir::*;
 use crate::netlist::{NetId, NetOp};
+use crate::operands::operands;
 
 /// Part of an expression: `width` bits of `base` from `lo` on.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -2,6 +2,7 @@
 
 mod bundles;
 mod errors;
+mod mutants;
 mod next;
 mod picture;
 mod sram;
