@@ -14,6 +14,7 @@ mod hmg;
 mod host;
 mod left;
 mod litmus;
+mod mutate;
 mod new;
 mod planted;
 mod program;

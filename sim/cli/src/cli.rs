@@ -5,6 +5,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
+use weft_rtl::mutant;
 
 #[derive(Parser)]
 #[command(name = "weft", version = setup::VERSION, about = "A register-level laboratory for multi-GPU cache coherence")]
@@ -53,6 +54,8 @@ enum Command {
     Trace(cmd::trace::Args),
     /// Every state that two abstract coherence protocols can reach: how many, which errors, in what ratio.
     States(cmd::states::Args),
+    /// Mutants of a block, each with one place of its logic changed, and what catches them.
+    Mutate(cmd::mutate::Args),
     /// Digests of all hardware and of short runs on it, compared with the committed ones: what a change has moved.
     Digest(cmd::digest::Args),
     /// Where the time of a run goes: start-up, modules, models and the engine's own work.
@@ -85,6 +88,10 @@ pub fn run() -> ExitCode {
         eprintln!("weft: {}", ranks::refuse(place));
         return ExitCode::from(2);
     }
+    if let Some(Err(error)) = mutant::chosen() {
+        eprintln!("weft: {}: {error}", mutant::VARIABLE);
+        return ExitCode::from(2);
+    }
     let result = match cli.command {
         Command::List(args) => cmd::list::run(&args),
         Command::New(args) => cmd::new::run(&args),
@@ -105,11 +112,23 @@ pub fn run() -> ExitCode {
         Command::Races(args) => cmd::races::run(&args),
         Command::Trace(args) => cmd::trace::run(&args),
         Command::States(args) => cmd::states::run(&args),
+        Command::Mutate(args) => cmd::mutate::run(&args),
         Command::Digest(args) => cmd::digest::run(&args),
         Command::Profile(args) => cmd::profile::run(&args),
         Command::Bench(args) => cmd::bench::run(&args),
         Command::Ledger(args) => cmd::ledger::run(&args),
     };
+    if let (Some(Ok(planted)), modules) = (mutant::chosen(), mutant::planted())
+        && !modules.is_empty()
+    {
+        // A terminal that is gone is no reason for another status.
+        let where_to = modules.join(", ");
+        let _ = writeln!(std::io::stderr(), "weft: the mutant {planted} was planted in {where_to}");
+    }
+    if let (Err(_), Some(error)) = (&result, mutant::refused()) {
+        let _ = writeln!(std::io::stderr(), "weft: {}: {error}", mutant::VARIABLE);
+        return ExitCode::from(2);
+    }
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

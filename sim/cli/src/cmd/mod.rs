@@ -11,6 +11,7 @@ pub mod host;
 pub mod ledger;
 pub mod list;
 pub mod litmus;
+pub mod mutate;
 pub mod new;
 pub mod profile;
 pub mod races;
