@@ -1,8 +1,8 @@
 //! Mutants: a module with one place changed, as RTL mutation testing makes them.
 //!
 //! A [`Mutant`] is a short text, `MODULE@FILE:LINE#N:KIND`: of the places in `MODULE` that the line `LINE` of `FILE` describes and that a change of this kind fits,
-//! number `N`. It names a line of the description, so that the same text fits modules of other parameters: a `MODULE` that ends with `*` stands for every
-//! name that begins so, and changes each of those modules in which there is such a place.
+//! number `N`. What the language's own source has made is at the line that it was made for. So the same text fits modules of other parameters: a `MODULE` that ends with
+//! `*` stands for every name that begins so, and changes each of those modules in which there is such a place.
 //!
 //! Only what outputs depend on is changed, never an observer; widths stay, and no operand is added, so that there is no new combinational loop. What an assertion
 //! looks at may be changed, as in hardware: it sees the mutant.
@@ -10,6 +10,7 @@
 //! With the environment variable [`VARIABLE`] the mutant is planted wherever a module of its name is described; [`plant`] does it for one closure.
 
 mod apply;
+mod behind;
 mod live;
 mod plant;
 mod sites;

@@ -1,5 +1,6 @@
 //! Where a module can be changed.
 
+use super::behind::Behind;
 use super::live::Live;
 use super::{Kind, Mutant};
 use crate::ir::*;
@@ -74,6 +75,7 @@ pub(super) fn found(module: &Module) -> Vec<Site> {
     let mut finder = Finder {
         module,
         live: &live,
+        behind: Behind::new(module, &live),
         enables: module.mems.iter().flat_map(|m| m.write_ports.iter().map(|p| p.en)).collect(),
         states: FxHashSet::default(),
         passed: passed(module),
@@ -116,6 +118,7 @@ fn passed(module: &Module) -> FxHashSet<NodeId> {
 struct Finder<'a> {
     module: &'a Module,
     live: &'a Live,
+    behind: Behind<'a>,
     /// Enables of write ports.
     enables: FxHashSet<SigId>,
     /// Constants that an enumeration takes.
@@ -127,8 +130,14 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn add(&mut self, place: Place, loc: Loc, kinds: Vec<Kind>) {
+    /// Adds a place; of a statement `target` is what it assigns.
+    fn add(&mut self, place: Place, loc: Loc, target: Option<SigId>, kinds: Vec<Kind>) {
         let Some(first) = kinds.first() else { return };
+        let node = match place {
+            Place::Node(id) => Some(id),
+            Place::Stmt(_) => None,
+        };
+        let loc = self.behind.line(loc, node, target);
         let class = Class::of(*first);
         let count = self.counts.entry((loc.file, loc.line, class)).or_default();
         let nth = std::mem::replace(count, *count + 1);
@@ -142,8 +151,8 @@ impl Finder<'_> {
             match stmt {
                 Stmt::Assign { target, value, loc } => self.assignment(place, *target, *value, *loc),
                 Stmt::If { then, els, loc, .. } => {
-                    if self.matters(then) || self.matters(els) {
-                        self.add(place, *loc, vec![Kind::Negated]);
+                    if let Some(target) = self.first(then).or_else(|| self.first(els)) {
+                        self.add(place, *loc, Some(target), vec![Kind::Negated]);
                     }
                     self.statements(then, number);
                     self.statements(els, number);
@@ -156,13 +165,13 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether an output depends on what the statements assign.
-    fn matters(&self, stmts: &[Stmt]) -> bool {
-        stmts.iter().any(|stmt| match stmt {
-            Stmt::Assign { target, .. } => self.live.signals[target.index()],
-            Stmt::If { then, els, .. } => self.matters(then) || self.matters(els),
+    /// The first signal that statements assign and an output depends on.
+    fn first(&self, stmts: &[Stmt]) -> Option<SigId> {
+        stmts.iter().find_map(|stmt| match stmt {
+            Stmt::Assign { target, .. } => Some(*target).filter(|target| self.live.signals[target.index()]),
+            Stmt::If { then, els, .. } => self.first(then).or_else(|| self.first(els)),
             Stmt::Switch { arms, default, .. } => {
-                arms.iter().any(|(_, body)| self.matters(body)) || self.matters(default)
+                arms.iter().find_map(|(_, body)| self.first(body)).or_else(|| self.first(default))
             }
         })
     }
@@ -174,9 +183,11 @@ impl Finder<'_> {
         let signal = self.module.signal(target);
         let keeps = matches!(self.module.node(value).op, Op::Sig(sig) if sig == target);
         match signal.kind {
-            SigKind::Reg { reset: Some(_), .. } if !keeps => self.add(place, loc, vec![Kind::Stale]),
+            SigKind::Reg { reset: Some(_), .. } if !keeps => {
+                self.add(place, loc, Some(target), vec![Kind::Stale])
+            }
             SigKind::Wire { default: Some(_) } if self.enables.contains(&target) && !self.is_zero(value) => {
-                self.add(place, loc, vec![Kind::DroppedWrite]);
+                self.add(place, loc, Some(target), vec![Kind::DroppedWrite]);
             }
             _ => {}
         }
@@ -218,7 +229,7 @@ impl Finder<'_> {
                     && ty.variants.len() > 1
                     && self.states.contains(&id)
                 {
-                    self.add(place, loc, vec![Kind::SkippedState]);
+                    self.add(place, loc, None, vec![Kind::SkippedState]);
                 }
                 return;
             }
@@ -242,7 +253,7 @@ impl Finder<'_> {
             _ => {}
         }
         for kind in fits {
-            self.add(place, loc, vec![kind]);
+            self.add(place, loc, None, vec![kind]);
         }
         if self.passed.contains(&id) {
             return;
@@ -250,7 +261,7 @@ impl Finder<'_> {
         let mut bits = vec![0, width / 2, width - 1];
         bits.dedup();
         let both = |bit| [false, true].map(|one| Kind::Stuck { bit, one });
-        self.add(place, loc, bits.into_iter().flat_map(both).collect());
+        self.add(place, loc, None, bits.into_iter().flat_map(both).collect());
     }
 }
 

@@ -1,18 +1,18 @@
 //! A mutant's place in words.
 
 use super::Mutant;
+use super::behind::Behind;
 use super::live::Live;
 use super::sites::{Place, place};
 use crate::ir::*;
 use crate::operands::operands;
-use std::collections::VecDeque;
 
 /// What stands at the place of a mutant, and the nearest name behind it: `and(valid, free), for start`; with the line of that name if it is in another file. Empty if there is no
 /// such place.
 pub fn describe(module: &Module, mutant: &Mutant) -> String {
     match place(module, mutant) {
         None => String::new(),
-        Some(Place::Node(id)) => match behind(module, id) {
+        Some(Place::Node(id)) => match Behind::new(module, &Live::of(module)).named(id) {
             Some((name, at)) if at.file != mutant.file => {
                 format!("{}, for {name} ({at})", operation(module, id, 1))
             }
@@ -107,65 +107,4 @@ fn word(module: &Module, node: &Node) -> String {
         Op::LowestSet(_) => "lowest_set",
     };
     text.to_string()
-}
-
-/// The nearest named expression or signal that depends on an expression, and an output on it.
-fn behind(module: &Module, id: NodeId) -> Option<(String, Loc)> {
-    let live = Live::of(module);
-    let mut users: Vec<Vec<NodeId>> = vec![Vec::new(); module.nodes.len()];
-    for (at, node) in module.nodes.iter().enumerate().filter(|(at, _)| live.nodes[*at]) {
-        operands(&node.op, &mut |operand| users[operand.index()].push(NodeId(at as u32)));
-    }
-    let mut assigned = Assigned { live: &live, around: Vec::new(), to: vec![None; module.nodes.len()] };
-    assigned.statements(&module.body);
-    let mut seen = vec![false; module.nodes.len()];
-    let mut queue = VecDeque::from([id]);
-    while let Some(at) = queue.pop_front() {
-        if std::mem::replace(&mut seen[at.index()], true) {
-            continue;
-        }
-        let node = module.node(at);
-        if let Some(name) = node.name.as_ref().filter(|_| at != id) {
-            return Some((name.clone(), node.loc));
-        }
-        if let Some((target, loc)) = assigned.to[at.index()] {
-            return Some((module.signal(target).name.clone(), loc));
-        }
-        queue.extend(&users[at.index()]);
-    }
-    None
-}
-
-/// For each expression the first signal that it is assigned to, or decides as a condition, and where.
-struct Assigned<'a> {
-    live: &'a Live,
-    around: Vec<NodeId>,
-    to: Vec<Option<(SigId, Loc)>>,
-}
-
-impl Assigned<'_> {
-    fn statements(&mut self, body: &[Stmt]) {
-        for stmt in body {
-            match stmt {
-                Stmt::Assign { target, value, loc } if self.live.signals[target.index()] => {
-                    for node in self.around.iter().chain([value]) {
-                        self.to[node.index()].get_or_insert((*target, *loc));
-                    }
-                }
-                Stmt::Assign { .. } => {}
-                Stmt::If { cond, then, els, .. } => {
-                    self.around.push(*cond);
-                    self.statements(then);
-                    self.statements(els);
-                    self.around.pop();
-                }
-                Stmt::Switch { sel, arms, default, .. } => {
-                    self.around.push(*sel);
-                    arms.iter().for_each(|(_, arm)| self.statements(arm));
-                    self.statements(default);
-                    self.around.pop();
-                }
-            }
-        }
-    }
 }

@@ -119,7 +119,9 @@ impl Catcher {
         let mut command = Command::new("sh");
         command.arg("-c").arg(&self.command).stdin(Stdio::null()).stdout(stdio(copy)).stderr(stdio(said));
         // What mutants hit is no hit of the hardware's, and the inputs that they fail on are nothing to keep.
-        command.env("WEFT_LEDGER_DIR", folder.join("ledger")).env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
+        command
+            .env("WEFT_LEDGER_DIR", folder.join("ledger"))
+            .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
         command.env_remove(VARIABLE);
         if let Some(mutant) = mutant {
             command.env(VARIABLE, mutant).env(NOTE, folder.join("note"));
