@@ -62,6 +62,8 @@ fn a_record_is_taken_up_again() {
         stdout(&words(&["--count", "9", "--catch", &count, "--jobs", "3"])),
         "the same with more jobs"
     );
+    let alone = all(&stdout(&words(&["--count", "9", "--record", file])));
+    assert_eq!(alone[3], alone[4], "only catchers that are asked for are counted");
     refused(&words(&["--record", file, "--catch", "count=true"]), "there the catcher count is");
     refused(&["mutate", "fifo", "--record", file], "it is of fifo --param depth=3");
     fs::write(file, "something else\n").expect("a file");

@@ -133,8 +133,11 @@ impl Campaign<'_> {
         }
         let subjects = self.subjects(&known, &missing)?;
         let bar = bar(missing.len());
-        let rows = self.make(&known, &missing, &subjects, &catchers, scratch.path(), &bar)?;
+        let mut rows = self.make(&known, &missing, &subjects, &catchers, scratch.path(), &bar)?;
         bar.finish_and_clear();
+        // A record may know of more catchers than are asked for.
+        let asked = |name: &str| name == ASSERTION || catchers.iter().any(|c| c.name == name);
+        rows.iter_mut().for_each(|row| row.caught.retain(|name, _| asked(name)));
         Ok(rows)
     }
 
