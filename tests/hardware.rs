@@ -327,12 +327,30 @@ fn explore_visits_all_states_or_shows_the_way_to_a_fault() {
 }
 
 #[test]
+fn explore_visits_all_states_of_a_directory_protocol() {
+    let text = stdout(&["explore", "directory", "--protocol", "gpu-vi", "--budget", "1,1", "--live"]);
+    assert!(text.starts_with("all states visited, no violation\nstates "), "{text}");
+    let lists = ["--ops", "LD X,ACQ", "--ops", "ST X,REL", "--budget", "2"];
+    let out = weft(&[&["explore", "directory", "--inject", "fence-early-done"], &lists[..]].concat());
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("gpu1.l1 takes cu_req: ST, line X") && text.contains("CU 1, operation 1: REL"),
+        "{text}"
+    );
+}
+
+#[test]
 fn explore_refuses_what_it_cannot_do() {
     refused(&["explore", "mgcc", "--inject", "none_such"], "--inject none_such: there is no such fault; ");
     refused(&["explore", "mgcc", "--ops", "LDX"], "is no operation");
     refused(&["explore", "mgcc", "--leases", "17,1"], "1..16");
     refused(&["explore", "mgcc", "--start", "64"], "0..63");
-    refused(&["explore", "srsp"], "possible values: mgcc");
+    refused(&["explore", "srsp"], "unrecognized subcommand 'srsp'");
+    refused(&["explore", "directory", "--protocol", "nhc"], "the nearest is nhcc");
+    refused(&["explore", "directory", "--protocol", "ideal"], "outside of the hardware");
+    refused(&["explore", "directory", "--ops", "LD Y"], "--lines is 1");
+    refused(&["explore", "directory", "--homes", "2"], "0..1");
 }
 
 /// Links whose fields stand side by side are called models; those in phits are there to be built.

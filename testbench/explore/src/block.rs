@@ -3,9 +3,12 @@
 //! A state is the content of all registers and memories without what is dead ([`crate::dead`]). A step is one clock cycle with given messages on its receiving channels.
 //! Steps are remembered: however many states a network has, the hardware is clocked once for each state of a block and each input.
 
+mod noise;
+
 use crate::dead::{Dead, Rules};
 use crate::form::Form;
 use crate::hash::{HashedMap, Numbered, hash_numbers};
+use noise::Trial;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,15 +34,48 @@ struct Input {
     form: Rc<Form>,
     valid: usize,
     leaves: Vec<usize>,
-    ready: usize,
+    ready: Shows,
 }
 
 struct Output {
     name: String,
     form: Rc<Form>,
-    valid: usize,
-    leaves: Vec<usize>,
+    valid: Shows,
+    leaves: Vec<Shows>,
     ready: usize,
+}
+
+impl Output {
+    /// The message that it offers.
+    fn message(&self, limbs: &[u64]) -> Vec<u64> {
+        let mut words = Vec::with_capacity(self.form.words);
+        for (leaf, at) in self.form.leaves.iter().zip(&self.leaves) {
+            words.extend_from_slice(at.words(limbs, leaf.words()));
+        }
+        self.form.clean(&mut words);
+        words
+    }
+}
+
+/// What an output shows.
+enum Shows {
+    /// A register: its first limb.
+    Register(usize),
+    /// Always the same.
+    Always(Vec<u64>),
+}
+
+impl Shows {
+    /// The first so many words.
+    fn words<'a>(&'a self, limbs: &'a [u64], words: usize) -> &'a [u64] {
+        match self {
+            Shows::Register(at) => &limbs[*at..*at + words],
+            Shows::Always(value) => &value[..words],
+        }
+    }
+    fn bit(&self, limbs: &[u64]) -> bool {
+        self.words(limbs, 1)[0] & 1 == 1
+    }
 }
 
 /// What a state shows.
@@ -73,13 +109,20 @@ pub struct Block {
     buffer: Vec<u64>,
     dead: Vec<u64>,
     packed: Vec<u64>,
+    expected: Vec<u64>,
     start: u32,
+    /// The first state with what is dead.
+    origin: Vec<u64>,
     /// Every step is also made from a state with noise in what is dead.
     pub noise: bool,
     /// Wrong rules are only noted in `unsound`: to find all of them in one run.
     pub lenient: bool,
     /// Rules found wrong.
     pub unsound: BTreeSet<String>,
+    /// Nothing is called dead; guesses are only tried.
+    pub learning: bool,
+    /// Guesses found wrong, which hold no longer; the block has to forget its states then.
+    pub refuted: usize,
     /// Cycles clocked.
     pub clocked: u64,
 }
@@ -123,10 +166,14 @@ impl Block {
             steps: HashedMap::default(),
             wrongs: Vec::new(),
             packed: Vec::new(),
+            expected: Vec::new(),
             start: 0,
+            origin: Vec::new(),
             noise: true,
             lenient: false,
             unsound: BTreeSet::new(),
+            learning: false,
+            refuted: 0,
             clocked: 0,
             design,
         }
@@ -138,14 +185,22 @@ impl Block {
         ty.layout.inputs[number.unwrap_or_else(|| panic!("{} has no input {name}", self.name))]
     }
 
-    fn output_at(&self, name: &str) -> usize {
+    fn output_at(&self, name: &str) -> Shows {
         let ty = &self.design.types[0];
         let port = ty.netlist.outputs.iter().find(|port| port.name == name);
         let port = port.unwrap_or_else(|| panic!("{} has no output {name}", self.name));
-        match ty.netlist.node(port.node).op {
-            NetOp::Reg(reg) => ty.layout.regs[reg as usize],
+        match &ty.netlist.node(port.node).op {
+            NetOp::Reg(reg) => Shows::Register(ty.layout.regs[*reg as usize]),
+            NetOp::Const(value) => Shows::Always(value.limbs().to_vec()),
             _ => panic!("output {name} of {} is no register", self.name),
         }
+    }
+
+    /// There is a channel of this name, whichever way it leads.
+    pub fn has(&self, channel: &str) -> bool {
+        let netlist = &self.design.types[0].netlist;
+        let valid = format!("{channel}_valid");
+        netlist.inputs.iter().chain(&netlist.outputs).any(|port| port.name == valid)
     }
 
     /// Drives an input that is no channel, for good.
@@ -216,7 +271,19 @@ impl Block {
         self.buffer.copy_from_slice(self.sim.state(0));
         let poked = self.remember(messages);
         self.start = self.settle(poked, messages);
+        self.unpack(self.start);
+        self.origin = self.buffer.clone();
         self.start
+    }
+
+    /// Takes further rules that may turn out to be wrong ([`crate::guess`]); called when the block has begun. States known before mean nothing afterwards.
+    ///
+    /// # Panics
+    /// When a rule names something that is not there.
+    pub fn guess(&mut self, guesses: &[Dead], messages: &mut Numbered) {
+        let ty = &self.design.types[0];
+        self.rules.guess(guesses, &ty.netlist, &ty.layout);
+        self.forget(messages);
     }
 
     fn settle(&mut self, from: u32, messages: &mut Numbered) -> u32 {
@@ -301,7 +368,7 @@ impl Block {
 
     /// Forgets all states but the first, and all steps; for long random walks.
     pub fn forget(&mut self, messages: &mut Numbered) {
-        self.unpack(self.start);
+        self.buffer.copy_from_slice(&self.origin);
         self.states = Numbered::default();
         self.shown.clear();
         self.asked.clear();
@@ -328,84 +395,15 @@ impl Block {
                 return self.fails(text);
             }
         }
+        let after = start.as_ref().map(|_| self.buffer.clone());
         let next = self.remember(messages);
-        match start {
-            Some(start) => self.confirm(start, given, ready, messages, next),
-            None => Step::To(next),
-        }
-    }
-
-    /// The same step with noise in everything that is dead.
-    fn confirm(
-        &mut self,
-        start: Vec<u64>,
-        given: &[u32],
-        ready: u32,
-        messages: &Numbered,
-        next: u32,
-    ) -> Step {
-        self.rules.mark(&start, &mut self.dead);
-        self.buffer.copy_from_slice(&start);
-        let mut noise = self.clocked;
-        for (limb, dead) in self.buffer.iter_mut().zip(&self.dead).filter(|(_, dead)| **dead != 0) {
-            noise = (noise ^ 0x2545_f491_4f6c_dd1d).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
-            *limb |= noise & dead;
-        }
-        self.rules.turn(&mut self.buffer, noise >> 7 & 0xff_ffff);
-        self.present(given, ready, messages);
-        let failure = self.run();
-        let text = match failure {
-            Some(text) => Some(text),
-            None => {
-                self.pack();
-                let expected = self.states.value(next);
-                let at = expected.iter().zip(&self.packed).position(|(a, b)| a != b);
-                let differs = at.is_some() || expected.len() != self.packed.len();
-                differs.then(|| self.difference(next))
+        match (start, after) {
+            (Some(start), Some(after)) => {
+                let trial = Trial { start: &start, given, ready, after: &after };
+                self.confirm(&trial, next, messages)
             }
-        };
-        match text {
-            Some(text) => {
-                let text = format!("a rule calls dead what is not: with noise there, {text}");
-                self.unsound.insert(text.clone());
-                if self.lenient {
-                    return Step::To(next);
-                }
-                self.fails(text)
-            }
-            None => Step::To(next),
+            _ => Step::To(next),
         }
-    }
-
-    /// Registers and memories in which the buffer differs from a state.
-    fn difference(&mut self, state: u32) -> String {
-        let noisy = self.buffer.clone();
-        self.rules.mark(&noisy, &mut self.dead);
-        let clean: Vec<u64> = noisy.iter().zip(&self.dead).map(|(limb, dead)| limb & !dead).collect();
-        self.unpack(state);
-        let differing = (0..clean.len()).filter(|at| clean[*at] != self.buffer[*at]);
-        let mut names: Vec<String> = differing
-            .filter(|at| self.kept.iter().any(|r| r.contains(at)))
-            .map(|at| self.whose(at))
-            .collect();
-        names.dedup();
-        format!("{} differs", names.join(", "))
-    }
-
-    fn whose(&self, at: usize) -> String {
-        let ty = &self.design.types[0];
-        let regs = ty.netlist.regs.iter().zip(&ty.layout.regs);
-        for (reg, first) in regs {
-            if (*first..*first + limbs_for(reg.width)).contains(&at) {
-                return reg.path.clone();
-            }
-        }
-        for ((mem, first), limbs) in ty.netlist.mems.iter().zip(&ty.layout.mems).zip(&ty.layout.lane_limbs) {
-            if (*first..*first + (mem.rows * mem.lanes) as usize * limbs).contains(&at) {
-                return format!("cell {} of {}", (at - first) / limbs, mem.path);
-            }
-        }
-        "something".to_string()
     }
 
     fn fails(&mut self, text: String) -> Step {
@@ -458,6 +456,10 @@ impl Block {
     fn pack(&mut self) {
         self.rules.straighten(&mut self.buffer);
         self.rules.mark(&self.buffer, &mut self.dead);
+        self.pack_rest();
+    }
+
+    fn pack_rest(&mut self) {
         self.packed.clear();
         for range in &self.kept {
             let (mut at, end) = (range.start, range.end);
@@ -500,23 +502,23 @@ impl Block {
 
     /// The number of the buffer's state.
     fn remember(&mut self, messages: &mut Numbered) -> u32 {
-        self.pack();
+        if self.learning {
+            self.dead.fill(0);
+            self.pack_rest();
+        } else {
+            self.pack();
+        }
         let number = self.states.number(&self.packed);
         if number as usize == self.shown.len() {
             let mut ready = 0;
             for (i, input) in self.inputs.iter().enumerate() {
-                ready |= (self.buffer[input.ready] as u32 & 1) << i;
+                ready |= u32::from(input.ready.bit(&self.buffer)) << i;
             }
             let offers = self.outputs.iter().map(|output| {
-                if self.buffer[output.valid] & 1 == 0 {
+                if !output.valid.bit(&self.buffer) {
                     return NONE;
                 }
-                let mut words = Vec::with_capacity(output.form.words);
-                for (leaf, at) in output.form.leaves.iter().zip(&output.leaves) {
-                    words.extend_from_slice(&self.buffer[*at..*at + leaf.words()]);
-                }
-                output.form.clean(&mut words);
-                messages.number(&words)
+                messages.number(&output.message(&self.buffer))
             });
             self.shown.push(Shown { ready, offers: offers.collect() });
         }
@@ -564,108 +566,4 @@ fn joined(channel: &str, leaf: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dead::{What, When, dead};
-    use weft_rtl::prelude::*;
-
-    #[derive(Clone, Copy, Bundle)]
-    struct Word {
-        #[width(4)]
-        value: Bits,
-    }
-
-    /// Keeps the last word given and sends it on; `sum` falls when it overflows; words above 12 are refused by an assertion.
-    fn keeper() -> Block {
-        let module = Module::build("keeper", ModuleKind::Block, || {
-            let (given, sent) = (in_channel::<Word>("given", &()), out_channel::<Word>("sent", &()));
-            let (full, kept) = (reg::<Bool>("full", ()), reg::<Bits>("kept", 4));
-            let sum = reg::<Bits>("sum", 5);
-            when(given.valid & !full.get(), || {
-                given.take();
-                full.set(true);
-                kept.set(given.msg.value);
-                sum.set(sum.get() + given.msg.value.zext(5));
-            });
-            when(full.get() & sent.free, || {
-                sent.send(&Word { value: kept.get() });
-                full.set(false);
-            });
-            assert_always("small", !given.valid | given.msg.value.le(12), "words are at most 12");
-        });
-        let design = Block::compile(&module.expect("legal")).expect("compiled");
-        let regs = |name: &str| What::Regs(name.into());
-        let held = |name: &str, valid: &str| dead(&[regs(name)], &[When::Some(valid.into())]);
-        let rules = [
-            held("given_skid0_*", "given_skid0_valid"),
-            held("given_skid1_*", "given_skid1_valid"),
-            held("sent_value", "sent_valid"),
-            held("kept", "full"),
-        ];
-        connected(Block::new("keeper", &design, &rules))
-    }
-
-    fn connected(mut block: Block) -> Block {
-        let form = Rc::new(Form::new::<Word>(&(), &[], &[]));
-        block.input("given", &form);
-        block.output("sent", &form);
-        block
-    }
-
-    /// Gives a word and clocks until nothing moves; everything sent is taken.
-    fn give(block: &mut Block, state: u32, value: u64, messages: &mut Numbered) -> Step {
-        let word = messages.number(&[value]);
-        let mut step = block.step(state, &[word], 1, messages);
-        loop {
-            let Step::To(at) = step else { return step };
-            step = block.step(at, &[NONE], 1, messages);
-            if step == Step::To(at) {
-                return step;
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_dead_makes_no_states_and_steps_are_remembered() {
-        let (mut block, mut messages) = (keeper(), Numbered::default());
-        let start = block.begin(&mut messages, |_| {});
-        let Step::To(three) = give(&mut block, start, 3, &mut messages) else { panic!("it takes 3") };
-        let clocked = block.clocked;
-        assert_eq!(give(&mut block, start, 3, &mut messages), Step::To(three));
-        assert_eq!(block.clocked, clocked, "the same steps are not clocked again");
-        let Step::To(one) = give(&mut block, start, 1, &mut messages) else { panic!("it takes 1") };
-        assert_eq!(give(&mut block, one, 2, &mut messages), Step::To(three), "only the sum is left");
-        assert_ne!(one, three);
-    }
-
-    #[test]
-    fn assertions_and_falling_registers_are_wrong_steps() {
-        let (mut block, mut messages) = (keeper(), Numbered::default());
-        block.rises("the sum", &["sum"]);
-        let mut at = block.begin(&mut messages, |_| {});
-        let Step::Wrong(wrong) = give(&mut block, at, 13, &mut messages) else { panic!("13 is refused") };
-        assert!(block.wrong(wrong).contains("words are at most 12"), "{}", block.wrong(wrong));
-        for _ in 0..2 {
-            let Step::To(next) = give(&mut block, at, 12, &mut messages) else { panic!("12 is taken") };
-            at = next;
-        }
-        let Step::Wrong(wrong) = give(&mut block, at, 12, &mut messages) else { panic!("36 does not fit") };
-        assert!(block.wrong(wrong).contains("goes back from [24] to [4]"), "{}", block.wrong(wrong));
-    }
-
-    #[test]
-    fn a_wrong_rule_is_found_out() {
-        let design = keeper().design.clone();
-        let rules = [dead(&[What::Regs("sum".into())], &[])];
-        let mut block = connected(Block::new("keeper", &design, &rules));
-        let mut messages = Numbered::default();
-        // Nothing reads the sum but itself: that rule is right.
-        let start = block.begin(&mut messages, |_| {});
-        assert!(matches!(give(&mut block, start, 3, &mut messages), Step::To(_)));
-        let rules = [dead(&[What::Regs("kept".into())], &[])];
-        let mut block = connected(Block::new("keeper", &design, &rules));
-        let start = block.begin(&mut messages, |_| {});
-        let Step::Wrong(wrong) = give(&mut block, start, 3, &mut messages) else { panic!("kept is sent") };
-        assert!(block.wrong(wrong).contains("sent_value differs"), "{}", block.wrong(wrong));
-    }
-}
+mod tests;

@@ -26,7 +26,7 @@ pub enum What {
     Bits(String, u32, u32),
     /// Some bits of one cell of a memory: cell, lowest, number.
     Part(String, u32, u32, u32),
-    /// Where in its memory a queue begins: registers `NAME_head` and `NAME_tail` and the rows of memory `NAME_rows`. Takes no conditions.
+    /// Where in its memory a queue begins: registers `NAME_head` and, if there is one, `NAME_tail`, and the rows of memory `NAME_rows` or `NAME_queue`. Takes no conditions.
     Ring(String),
 }
 
@@ -98,13 +98,14 @@ impl Test {
 struct Compiled {
     bits: Vec<(usize, u64)>,
     unless: Vec<Vec<Test>>,
+    ring: Option<Ring>,
 }
 
 /// A queue whose beginning means nothing.
 #[derive(Clone, Debug)]
 struct Ring {
-    head: usize,
-    tail: usize,
+    /// Head, and tail if there is one.
+    ends: Vec<usize>,
     /// First limb of its memory, rows, limbs of a row.
     first: usize,
     rows: usize,
@@ -116,8 +117,8 @@ impl Ring {
     fn turn(&self, limbs: &mut [u64], by: usize) {
         let rows = &mut limbs[self.first..self.first + self.rows * self.limbs];
         rows.rotate_right(by % self.rows * self.limbs);
-        for end in [self.head, self.tail] {
-            limbs[end] = (limbs[end] + by as u64) % self.rows as u64;
+        for end in &self.ends {
+            limbs[*end] = (limbs[*end] + by as u64) % self.rows as u64;
         }
     }
 }
@@ -128,11 +129,11 @@ impl Compiled {
     }
 }
 
-/// The rules of a design.
+/// The rules of a design: those that are stated, then those that are guessed.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     dead: Vec<Compiled>,
-    rings: Vec<Ring>,
+    stated: usize,
 }
 
 /// Where things lie.
@@ -214,9 +215,13 @@ impl Place<'_> {
         }
     }
     fn ring(&self, name: &str) -> Ring {
-        let end = |what: &str| self.reg(&format!("{name}_{what}")).0;
-        let (first, rows, _, width) = self.memory(&format!("{name}_rows"));
-        Ring { head: end("head"), tail: end("tail"), first, rows: rows as usize, limbs: limbs_for(width) }
+        let named = |path: &str| self.netlist.regs.iter().position(|reg| reg.path == path);
+        let tail = named(&format!("{name}_tail")).map(|at| self.layout.regs[at]);
+        let ends = [self.reg(&format!("{name}_head")).0].into_iter().chain(tail).collect();
+        let queue = format!("{name}_queue");
+        let there = self.netlist.mems.iter().any(|mem| mem.path == queue);
+        let (first, rows, _, width) = self.memory(&if there { queue } else { format!("{name}_rows") });
+        Ring { ends, first, rows: rows as usize, limbs: limbs_for(width) }
     }
     fn in_cell(&self, name: &str, cell: u32, lo: u32, bits: u32, values: &[u64]) -> Test {
         let (at, _, _, width) = self.memory(name);
@@ -257,28 +262,73 @@ impl Rules {
     /// # Panics
     /// When a rule names something that is not there.
     pub fn new(rules: &[Dead], netlist: &Netlist, layout: &Layout) -> Rules {
-        let place = Place { netlist, layout };
         let mut out = Rules::default();
+        out.add(rules, &Place { netlist, layout });
+        out.stated = out.dead.len();
+        out
+    }
+
+    /// Adds rules that may be dropped again.
+    ///
+    /// # Panics
+    /// When a rule names something that is not there.
+    pub fn guess(&mut self, guesses: &[Dead], netlist: &Netlist, layout: &Layout) {
+        self.add(guesses, &Place { netlist, layout });
+    }
+
+    fn add(&mut self, rules: &[Dead], place: &Place<'_>) {
         for rule in rules {
             for what in &rule.what {
                 if let What::Ring(name) = what {
-                    out.rings.push(place.ring(name));
+                    let ring = Some(place.ring(name));
+                    self.dead.push(Compiled { bits: Vec::new(), unless: Vec::new(), ring });
                     continue;
                 }
                 let (cells, lanes) = place.cells(what);
                 for cell in cells {
                     let unless = rule.unless.iter().map(|when| place.tests(when, cell, lanes)).collect();
-                    out.dead.push(Compiled { bits: place.bits(what, cell), unless });
+                    self.dead.push(Compiled { bits: place.bits(what, cell), unless, ring: None });
                 }
             }
         }
-        out
+    }
+
+    /// Rules in all, each bit of a register or cell of a memory that one speaks of counted.
+    pub fn len(&self) -> usize {
+        self.dead.len()
+    }
+
+    /// There is none.
+    pub fn is_empty(&self) -> bool {
+        self.dead.is_empty()
+    }
+
+    /// Those that are guessed.
+    pub fn guesses(&self) -> std::ops::Range<usize> {
+        self.stated..self.dead.len()
+    }
+
+    /// A rule calls something dead in a state.
+    pub fn is_dead(&self, rule: usize, limbs: &[u64]) -> bool {
+        let rule = &self.dead[rule];
+        rule.ring.is_some() || (!rule.bits.is_empty() && !rule.lives(limbs))
+    }
+
+    /// A rule calls nothing dead any more.
+    pub fn drop_rule(&mut self, rule: usize) {
+        self.dead[rule].bits.clear();
+        self.dead[rule].ring = None;
     }
 
     /// Marks the dead bits of a state.
     pub fn mark(&self, limbs: &[u64], dead: &mut [u64]) {
+        self.mark_some(limbs, 0..self.dead.len(), dead);
+    }
+
+    /// Marks what some of the rules call dead.
+    pub fn mark_some(&self, limbs: &[u64], rules: std::ops::Range<usize>, dead: &mut [u64]) {
         dead.fill(0);
-        for rule in &self.dead {
+        for rule in self.dead[rules].iter().filter(|rule| !rule.bits.is_empty()) {
             if !rule.lives(limbs) {
                 rule.bits.iter().for_each(|(at, mask)| dead[*at] |= mask);
             }
@@ -287,16 +337,17 @@ impl Rules {
 
     /// Lets every queue begin at row 0.
     pub fn straighten(&self, limbs: &mut [u64]) {
-        for ring in &self.rings {
-            let head = limbs[ring.head] as usize;
+        for ring in self.dead.iter().filter_map(|rule| rule.ring.as_ref()) {
+            let head = limbs[ring.ends[0]] as usize;
             if head != 0 {
                 ring.turn(limbs, ring.rows - head);
             }
         }
     }
 
-    /// Lets every queue that begins at row 0 begin anywhere.
-    pub fn turn(&self, limbs: &mut [u64], noise: u64) {
-        self.rings.iter().for_each(|ring| ring.turn(limbs, noise as usize % ring.rows));
+    /// Lets every queue of some of the rules that begins at row 0 begin anywhere.
+    pub fn turn_some(&self, limbs: &mut [u64], rules: std::ops::Range<usize>, noise: u64) {
+        let rings = self.dead[rules].iter().filter_map(|rule| rule.ring.as_ref());
+        rings.for_each(|ring| ring.turn(limbs, noise as usize % ring.rows));
     }
 }

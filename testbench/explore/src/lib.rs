@@ -15,6 +15,7 @@
 pub mod block;
 pub mod dead;
 pub mod form;
+pub mod guess;
 pub mod hash;
 pub mod net;
 pub mod search;

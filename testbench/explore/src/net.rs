@@ -12,15 +12,17 @@
 //!
 //! With [`Timing::Bursts`] a block that has begun to move is clocked until it rests, with further messages in any of these cycles or not, before anything else happens. All orders
 //! and distances of messages that wait for the block are covered, also in the same cycle; what is left out is that an answer to what a block has sent comes back while
-//! the block still works on the same burst. With [`Timing::Free`] every block may be clocked at every moment.
+//! the block still works on the same burst. A block that comes back to the same state again and again while nothing comes rests, too. With [`Timing::Free`] every block may be clocked at every moment.
+
+mod worlds;
 
 use crate::block::{Block, NONE, Step};
 use crate::form::Form;
 use crate::hash::{HashedMap, Numbered, hash};
 use crate::search::Space;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::hash::Hash;
-use std::rc::Rc;
+use worlds::Worlds;
 
 /// When a block may be clocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +40,8 @@ pub enum Order {
     Fifo,
     /// Any.
     Any,
+    /// Nothing happens between leaving and coming: a wire from one channel to another. The sender is held back while the receiver is not ready.
+    Wire,
 }
 
 /// A link.
@@ -53,7 +57,7 @@ pub struct Link {
 
 /// What a message that leaves a block goes into.
 pub enum Drain {
-    /// One of these links, chosen by the message.
+    /// One of these links, chosen by the message; without any it is taken and forgotten.
     Links(Vec<usize>, fn(&Form, &[u64]) -> usize),
     /// The world, by this port number.
     World(usize),
@@ -64,6 +68,8 @@ pub enum Drain {
 pub enum Feed {
     /// A link.
     Link(usize),
+    /// A link of which others get the rest: only messages of which this holds.
+    Part(usize, fn(&Form, &[u64]) -> bool),
     /// The world, by this port number.
     World(usize),
 }
@@ -101,77 +107,12 @@ pub trait World {
     }
 }
 
-/// States of the world with their numbers, and all that was asked about them.
-struct Worlds<W: World> {
-    world: W,
-    numbers: HashMap<W::State, u32>,
-    states: Vec<W::State>,
-    finished: Vec<bool>,
-    offers: HashedMap<Rc<[(u32, u32)]>>,
-    takes: HashedMap<Result<(u32, Rc<[(usize, u32)]>), Rc<str>>>,
-}
+/// Most cycles after which a block that waits for others is where it was.
+const LONGEST_SPIN: usize = 64;
 
-impl<W: World> Worlds<W> {
-    fn new(world: W) -> Worlds<W> {
-        Worlds {
-            world,
-            numbers: HashMap::new(),
-            states: Vec::new(),
-            finished: Vec::new(),
-            offers: HashedMap::default(),
-            takes: HashedMap::default(),
-        }
-    }
-
-    fn number(&mut self, state: &W::State) -> Result<u32, String> {
-        if let Some(number) = self.numbers.get(state) {
-            return Ok(*number);
-        }
-        self.world.check(state)?;
-        let number = self.states.len() as u32;
-        self.numbers.insert(state.clone(), number);
-        self.finished.push(self.world.finished(state));
-        self.states.push(state.clone());
-        Ok(number)
-    }
-
-    fn offers(&mut self, state: u32, port: usize, messages: &mut Numbered) -> Rc<[(u32, u32)]> {
-        let key = hash(&[u64::from(state) | (port as u64) << 32]);
-        if let Some(offers) = self.offers.get(&key) {
-            return offers.clone();
-        }
-        let mut out = Vec::new();
-        for (message, after) in self.world.offers(&self.states[state as usize], port) {
-            let after = self.number(&after).expect("to ask is never wrong");
-            out.push((messages.number(&message), after));
-        }
-        let offers: Rc<[(u32, u32)]> = out.into();
-        self.offers.insert(key, offers.clone());
-        offers
-    }
-
-    fn take(
-        &mut self,
-        state: u32,
-        port: usize,
-        form: &Form,
-        message: u32,
-        messages: &mut Numbered,
-    ) -> Result<(u32, Rc<[(usize, u32)]>), Rc<str>> {
-        let key = hash(&[u64::from(state) | u64::from(message) << 32, port as u64]);
-        if let Some(known) = self.takes.get(&key) {
-            return known.clone();
-        }
-        let mut after = self.states[state as usize].clone();
-        let taken = self.world.take(&mut after, port, form, messages.value(message));
-        let taken = taken.and_then(|sent| {
-            let sent = sent.into_iter().map(|(link, words)| (link, messages.number(&words))).collect();
-            Ok((self.number(&after)?, sent))
-        });
-        let taken = taken.map_err(Rc::from);
-        self.takes.insert(key, taken.clone());
-        taken
-    }
+/// Bits of an action for what each of so many channels is given.
+fn choice_bits(channels: usize) -> usize {
+    (56 / channels.max(1)).min(8)
 }
 
 /// Blocks, links, world.
@@ -187,7 +128,11 @@ pub struct Net<W: World> {
     feeds: Vec<Vec<Vec<Feed>>>,
     drains: Vec<Vec<Drain>>,
     contents: Numbered,
+    /// Receiving end of each link that is a wire: block and channel.
+    wires: BTreeMap<usize, (usize, usize)>,
     worlds: Worlds<W>,
+    /// States of blocks in which they do or do not spin.
+    spinning: HashedMap<bool>,
     /// Room for choices: per channel of the block looked at, what may be given: message, feed, place in the link or world afterwards.
     options: Vec<Vec<(u32, Feed, u32)>>,
 }
@@ -212,7 +157,20 @@ impl<W: World> Net<W> {
         contents.number(&[]);
         let worlds = Worlds::new(world);
         let (links, options) = (Vec::new(), Vec::new());
-        Net { blocks, links, messages, timing, feeds, drains, contents, worlds, options }
+        let wires = BTreeMap::new();
+        Net {
+            blocks,
+            links,
+            messages,
+            timing,
+            feeds,
+            drains,
+            contents,
+            wires,
+            worlds,
+            spinning: HashedMap::default(),
+            options,
+        }
     }
 
     /// Adds a link; returns its number.
@@ -222,6 +180,11 @@ impl<W: World> Net<W> {
     }
     /// Adds something that feeds a receiving channel.
     pub fn feed(&mut self, block: usize, channel: usize, feed: Feed) {
+        if let Feed::Link(link) = feed
+            && self.links[link].order == Order::Wire
+        {
+            self.wires.insert(link, (block, channel));
+        }
         self.feeds[block][channel].push(feed);
     }
     /// Says where a block's next sending channel leads; called once for each, in order.
@@ -246,15 +209,15 @@ impl<W: World> Net<W> {
         self.messages = Numbered::default();
         self.contents = Numbered::default();
         self.contents.number(&[]);
-        let Worlds { numbers, states, finished, offers, takes, .. } = &mut self.worlds;
-        numbers.clear();
-        states.clear();
-        finished.clear();
-        offers.clear();
-        takes.clear();
+        self.spinning.clear();
+        self.worlds.clear();
         for block in &mut self.blocks {
             block.forget(&mut self.messages);
         }
+    }
+    /// Guesses of all blocks found wrong so far.
+    pub fn refuted(&self) -> usize {
+        self.blocks.iter().map(|block| block.refuted).sum()
     }
 
     fn link_at(&self, link: usize) -> usize {
@@ -272,11 +235,14 @@ impl<W: World> Net<W> {
             }
             let room = match drain {
                 Drain::World(_) => true,
+                Drain::Links(links, _) if links.is_empty() => true,
                 Drain::Links(links, route) => {
                     let form = own.output_info(channel).1;
                     let link = links[route(form, self.messages.value(offer))];
                     let held = self.contents.value(state[self.link_at(link)]).len();
-                    held < self.links[link].capacity
+                    let to = self.wires.get(&link);
+                    let taken = to.is_none_or(|(to, at)| self.blocks[*to].is_ready(state[*to], *at));
+                    taken && held < self.links[link].capacity
                 }
             };
             ready |= u32::from(room) << channel;
@@ -300,6 +266,33 @@ impl<W: World> Net<W> {
         step != Step::To(state[block])
     }
 
+    /// A block moves, but comes back to where it is as long as nothing comes: it waits for others.
+    fn spins(&mut self, state: &[u32], block: usize) -> bool {
+        let ready = self.ready(state, block);
+        let key = hash(&[u64::from(state[block]) | (block as u64) << 32, ready.into()]);
+        if let Some(known) = self.spinning.get(&key) {
+            return *known;
+        }
+        let own = &mut self.blocks[block];
+        let none = [NONE; 16];
+        let (mut at, mut spins) = (state[block], false);
+        // What it offers leaves it, so only as long as it offers nothing that is taken.
+        for _ in 0..if ready == 0 { LONGEST_SPIN } else { 0 } {
+            match own.step(at, &none[..own.inputs()], ready, &mut self.messages) {
+                Step::To(to) => at = to,
+                Step::Wrong(_) => break,
+            }
+            let offers =
+                (0..own.outputs()).any(|channel| own.offer(at, channel) != own.offer(state[block], channel));
+            spins = at == state[block];
+            if spins || offers {
+                break;
+            }
+        }
+        self.spinning.insert(key, spins);
+        spins
+    }
+
     /// What a block's receiving channels may get.
     fn find_options(&mut self, state: &[u32], block: usize) {
         let channels = self.blocks[block].inputs();
@@ -314,14 +307,19 @@ impl<W: World> Net<W> {
             }
             for feed in &self.feeds[block][channel] {
                 match *feed {
-                    Feed::Link(link) => {
+                    Feed::Link(link) | Feed::Part(link, _) => {
                         let held = self.contents.value(state[self.blocks.len() + link]);
                         let reach = match self.links[link].order {
-                            Order::Fifo => held.len().min(1),
+                            Order::Fifo | Order::Wire => held.len().min(1),
                             Order::Any => held.len(),
                         };
                         for place in 0..reach {
-                            if place == 0 || held[place] != held[place - 1] {
+                            let message = self.messages.value(held[place] as u32);
+                            let mine = match feed {
+                                Feed::Part(_, is) => is(self.blocks[block].input_info(channel).1, message),
+                                _ => true,
+                            };
+                            if mine && (place == 0 || held[place] != held[place - 1]) {
                                 options.push((held[place] as u32, *feed, place as u32));
                             }
                         }
@@ -340,10 +338,15 @@ impl<W: World> Net<W> {
         self.find_options(state, block);
         let channels = self.blocks[block].inputs();
         let counts: Vec<u64> = self.options[..channels].iter().map(|o| o.len() as u64).collect();
+        let bits = choice_bits(channels);
+        debug_assert!(
+            counts.iter().all(|count| *count < 1 << bits),
+            "more choices than an action has room for"
+        );
         let mut choice = vec![0u64; channels];
         loop {
             if moves || choice.iter().any(|c| *c != 0) {
-                let code = choice.iter().enumerate().map(|(i, c)| c << (8 + 8 * i)).sum::<u64>();
+                let code = choice.iter().enumerate().map(|(i, c)| c << (8 + bits * i)).sum::<u64>();
                 out.push(code | block as u64);
             }
             let Some(at) = (0..channels).find(|i| choice[*i] < counts[*i]) else { return };
@@ -363,9 +366,10 @@ impl<W: World> Net<W> {
         let mut next: Box<[u32]> = state.into();
         let world_at = state.len() - 1;
         let channels = self.blocks[block].inputs();
+        let bits = choice_bits(channels);
         let mut given = [NONE; 16];
         for (channel, given) in given[..channels].iter_mut().enumerate() {
-            let choice = (action >> (8 + 8 * channel) & 0xff) as usize;
+            let choice = (action >> (8 + bits * channel) & ((1 << bits) - 1)) as usize;
             if choice == 0 {
                 continue;
             }
@@ -374,7 +378,7 @@ impl<W: World> Net<W> {
             event.taken.push((channel, message));
             match feed {
                 Feed::World(_) => next[world_at] = rest,
-                Feed::Link(link) => {
+                Feed::Link(link) | Feed::Part(link, _) => {
                     let at = self.link_at(link);
                     let mut held = self.contents.value(state[at]).to_vec();
                     held.remove(rest as usize);
@@ -408,6 +412,7 @@ impl<W: World> Net<W> {
     ) -> Result<(), String> {
         let (name, form) = self.blocks[block].output_info(channel);
         match &self.drains[block][channel] {
+            Drain::Links(links, _) if links.is_empty() => {}
             Drain::Links(links, route) => {
                 let link = links[route(form, self.messages.value(message))];
                 self.put(next, link, message);
@@ -464,8 +469,18 @@ impl<W: World> Space for Net<W> {
 
     fn actions(&mut self, state: &[u32], out: &mut Vec<u64>) {
         out.clear();
+        if let Some((link, (block, channel))) =
+            self.wires.iter().find(|(link, _)| state[self.link_at(**link)] != 0).map(|(a, b)| (*a, *b))
+        {
+            debug_assert!(self.blocks[block].is_ready(state[block], channel), "{}", self.links[link].name);
+            self.add_actions(state, block, true, out);
+            let bits = choice_bits(self.blocks[block].inputs());
+            return out.retain(|action| action >> (8 + bits * channel) & ((1 << bits) - 1) != 0);
+        }
         let moving: Vec<usize> = (0..self.blocks.len()).filter(|block| self.moves(state, *block)).collect();
-        if let (Timing::Bursts, Some(first)) = (self.timing, moving.first()) {
+        if self.timing == Timing::Bursts
+            && let Some(first) = moving.iter().find(|block| !self.spins(state, **block))
+        {
             return self.add_actions(state, *first, true, out);
         }
         for block in 0..self.blocks.len() {

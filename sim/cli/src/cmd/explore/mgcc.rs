@@ -1,21 +1,12 @@
-//! `weft explore`: every interleaving of a tiny system, on the hardware itself.
+//! `weft explore mgcc`: L1s, banks, lanes with their TSUs, relays and epoch controller of MGPU-TSM with MGCC.
 
+use super::{Ends, shown};
 use crate::failure::{Failure, Outcome, say};
 use anyhow::anyhow;
-use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
-use std::time::Instant;
 use weft_explore::net::Timing;
-use weft_explore::search::{Limits, Progress, explore};
+use weft_explore::search::explore;
 use weft_mgcc::choice::{Choice, Consistency, Inject};
 use weft_mgcc_bench::explore::{Config, Op, build, report};
-
-/// What can be explored.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum What {
-    /// L1s, banks, lanes with their TSUs, relays and epoch controller of MGPU-TSM with MGCC.
-    Mgcc,
-}
 
 /// Consistency on the command line.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -26,12 +17,9 @@ enum Order {
     Rc,
 }
 
-/// Arguments of `weft explore`.
+/// Arguments of `weft explore mgcc`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What is explored.
-    #[arg(value_enum)]
-    what: What,
     /// GPUs.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=2))]
     gpus: u32,
@@ -68,23 +56,12 @@ pub struct Args {
     /// Blocks may also stop in the middle of their work: many more states.
     #[arg(long)]
     free: bool,
-    /// Also looks for states from which not everything can be answered any more (keeps every transition).
-    #[arg(long)]
-    live: bool,
-    /// Most clock cycles of a block after each other.
-    #[arg(long, value_name = "N")]
-    depth: Option<usize>,
-    /// Most states.
-    #[arg(long, default_value_t = 100_000_000, value_name = "N")]
-    states: usize,
-    /// Writes the registers of all blocks on the way to a violation, .vcd or .fst.
-    #[arg(long, value_name = "FILE")]
-    waves: Option<PathBuf>,
+    #[command(flatten)]
+    ends: Ends,
 }
 
 impl Args {
     fn config(&self) -> Result<Config, Failure> {
-        let What::Mgcc = self.what;
         let inject = Inject::WORDS.iter().find(|word| word.1 == self.inject);
         let inject = inject.ok_or_else(|| {
             let remedy = weft_names::choice(&self.inject, Inject::WORDS.iter().map(|word| word.1));
@@ -139,31 +116,9 @@ impl Args {
 pub fn run(args: &Args) -> Outcome {
     let config = args.config()?;
     let mut net = build(&config).map_err(Failure::input)?;
-    let limits = Limits { states: args.states, depth: args.depth.unwrap_or(usize::MAX), live: args.live };
-    let (start, shown) = (Instant::now(), std::io::stderr().is_terminal());
-    let found = explore(&mut net, limits, &mut |at| {
-        if shown {
-            show(at, start);
-        }
-    });
-    if shown {
-        eprint!("\r\x1b[K");
-    }
+    let found = shown(|told| explore(&mut net, args.ends.limits(), told));
     say(report::table(&net, &found).trim_end())?;
     let Some(violation) = &found.violation else { return Ok(()) };
     say(format!("\n{}", report::counterexample(&mut net, violation).trim_end()))?;
-    if let Some(file) = &args.waves {
-        weft_explore::wave::write(&mut net, &violation.path, file).map_err(Failure::input)?;
-        say(format!("\nwaveform {}: time is the number of the action", file.display()))?;
-    }
-    Err(Failure::check(anyhow!("{}", violation.text)))
-}
-
-/// One line on the terminal.
-fn show(at: Progress, start: Instant) {
-    let seconds = start.elapsed().as_secs_f64();
-    let speed = at.states as f64 / seconds.max(0.001);
-    eprint!("\r\x1b[Kdepth {}, {} states, {:.0} states/s", at.depth, at.states, speed);
-    // Without it the line would wait for its end.
-    let _ = std::io::stderr().flush();
+    args.ends.violated(&mut net, violation)
 }

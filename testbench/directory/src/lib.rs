@@ -1,0 +1,3 @@
+//! Exploration of the directory family (rec.md, hmg.md): every interleaving on its hardware.
+
+pub mod explore;

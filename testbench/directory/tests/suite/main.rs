@@ -1,0 +1,3 @@
+//! Explorations of the directory family on its RTL.
+
+mod explore;
