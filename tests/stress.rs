@@ -8,13 +8,8 @@ fn a_campaign_is_the_same_for_the_same_seed_and_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("text").to_string();
     let (whole, parts, json) = (path("whole.csv"), path("parts.csv"), path("stress.json"));
-    let args = |operations, record| {
-        ["stress", "flat-gpu-small", "--seed", "3", "--operations", operations, "--record", record]
-            .map(String::from)
-    };
     let run = |operations: &str, record: &str| {
-        let args = args(operations, record);
-        stdout(&args.iter().map(String::as_str).collect::<Vec<&str>>())
+        stdout(&["stress", "flat-gpu-small", "--seed", "3", "--operations", operations, "--record", record])
     };
     let text = run("100000", &whole);
     assert!(text.ends_with("operations in all: nothing failed\n"), "{text}");

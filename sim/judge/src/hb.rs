@@ -47,6 +47,8 @@ enum At {
 pub struct HappensBefore {
     /// Of each thread: from this place in program order on, it knows this; and the rank of that moment.
     epochs: Vec<Vec<(u32, Arc<Clock>, u32)>>,
+    /// Relaxed atomics that go round in circles: what one of each circle has learned for fences behind it was left out.
+    pub circles: u64,
 }
 
 struct Thread {
@@ -93,6 +95,7 @@ struct Walk<'a> {
     learned: HashMap<u32, Arc<Clock>>,
     epochs: Vec<Vec<(u32, Arc<Clock>, u32)>>,
     rank: u32,
+    circles: u64,
 }
 
 impl HappensBefore {
@@ -105,7 +108,7 @@ impl HappensBefore {
     ) -> (HappensBefore, Option<Violation>) {
         let mut walk = Walk::new(k, sources, orders, scopes);
         let violation = walk.run();
-        (HappensBefore { epochs: walk.epochs }, violation)
+        (HappensBefore { epochs: walk.epochs, circles: walk.circles }, violation)
     }
 
     /// Whether an operation happens before another one.
@@ -163,6 +166,7 @@ impl<'a> Walk<'a> {
         }
         let epochs = vec![vec![(0, Arc::default(), 0)]; threads.len()];
         Walk {
+            circles: 0,
             k,
             sources,
             orders,
@@ -204,7 +208,18 @@ impl<'a> Walk<'a> {
             }
             let stuck = self.threads.iter().position(|thread| thread.blocked.is_some());
             let Some(stuck) = stuck else { return violation };
-            violation.get_or_insert_with(|| self.cyclic(stuck as u32));
+            let circle = self.circle(stuck as u32);
+            let stuck = match circle.iter().find(|thread| !self.synchronises(**thread)) {
+                // Relaxed atomics may go round in circles.
+                Some(relaxed) => {
+                    self.circles += 1;
+                    *relaxed as usize
+                }
+                None => {
+                    violation.get_or_insert_with(|| self.cyclic(&circle));
+                    stuck
+                }
+            };
             // What it waits for is left out, so that the rest is judged.
             let Some(At::Op(number)) = self.threads[stuck].steps.pop_front() else { return violation };
             self.threads[stuck].blocked = None;
@@ -471,8 +486,8 @@ impl<'a> Walk<'a> {
         Ok(all)
     }
 
-    /// The threads that wait for each other.
-    fn cyclic(&self, start: u32) -> Violation {
+    /// Threads that wait for each other, each for the next and the last one for the first; a thread that does not go on is among them, or waits for one.
+    fn circle(&self, start: u32) -> Vec<u32> {
         let (mut seen, mut at) = (Vec::new(), start);
         while !seen.contains(&at) {
             seen.push(at);
@@ -481,6 +496,23 @@ impl<'a> Walk<'a> {
             at = self.k.ops[write as usize].thread;
         }
         let begin = seen.iter().position(|thread| *thread == at).unwrap_or(0);
+        seen.split_off(begin)
+    }
+
+    /// A thread waits for what its next operation acquires from one that releases, so that one is before the other. Other atomics only carry what fences
+    /// publish.
+    fn synchronises(&self, thread: u32) -> bool {
+        let of = &self.threads[thread as usize];
+        let op = |number: u32| &self.k.ops[number as usize];
+        match (of.steps.front(), of.blocked) {
+            (Some(At::Op(number)), Some(write)) => op(*number).acquires && op(write).releases,
+            _ => true,
+        }
+    }
+
+    /// The violation of threads that wait for each other.
+    fn cyclic(&self, circle: &[u32]) -> Violation {
+        let at = circle[0];
         let front = |thread: u32| match self.threads[thread as usize].steps.front() {
             Some(At::Op(number)) => self.k.ops[*number as usize].events.start,
             _ => self.k.ops[self.k.threads[thread as usize].ops.start as usize].events.start,
@@ -488,7 +520,7 @@ impl<'a> Walk<'a> {
         let name = |id: Id| (id, &self.k.locs[self.k.event(id).loc as usize]);
         let (id, loc) = name(front(at));
         let mut steps = vec![Step::start(self.k, loc, id)];
-        for thread in seen[begin..].iter() {
+        for thread in circle {
             let Some(write) = self.threads[*thread as usize].blocked else { continue };
             let (id, loc) = name(self.k.ops[write as usize].events.start);
             steps.push(Step::to(self.k, loc, "so^-1", id));

@@ -96,6 +96,8 @@ pub struct Counts {
     pub open: u64,
     /// Kernels with too many fences for A5.
     pub fences: u64,
+    /// Relaxed atomics that go round in circles, so that what fences publish by one of them was left out.
+    pub circles: u64,
     /// Kernels too large to be looked through for non-ordering races.
     pub non_ordering: u64,
 }
@@ -244,6 +246,7 @@ impl Judge<'_> {
                 wrong.extend(cyclic);
             }
             wrong.into_iter().for_each(|violation| self.report.violation(violation));
+            self.report.counts.circles += hb.circles;
             return (orders, hb);
         }
     }

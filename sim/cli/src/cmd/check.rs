@@ -111,6 +111,7 @@ fn print(head: &Head, model: Model, report: &Report) -> Outcome {
         ("places with scopes apart", c.mixed_scopes),
         ("accesses open at the end", c.open),
         ("kernels with too many fences", c.fences),
+        ("relaxed atomics in circles", c.circles),
         ("kernels without non-ordering races", c.non_ordering),
     ];
     for (what, count) in left_out.iter().filter(|(_, count)| *count > 0) {

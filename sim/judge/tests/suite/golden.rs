@@ -310,6 +310,20 @@ fn fences_that_do_one_thing_only_are_in_no_order() {
 }
 
 #[test]
+fn relaxed_atomics_may_go_round_in_circles() {
+    // Load buffering, with fences before it that publish by these stores.
+    let judged = |class| {
+        let mut made = Made::new(2);
+        made.fence(0, Sem::Release).read(0, class, X, 1).write(0, class, Y, 1);
+        made.fence(1, Sem::Release).read(1, class, Y, 1).write(1, class, X, 1);
+        made.judge(Level::DrfRlx)
+    };
+    let relaxed = judged(Class::N);
+    assert_eq!((relaxed.violations.as_slice(), relaxed.counts.circles), (&[][..], 1));
+    assert_ne!(judged(Class::P).violations, []);
+}
+
+#[test]
 fn model_sc_orders_data_too() {
     let mut made = Made::new(2);
     made.write(0, Class::D, X, 1).read(0, Class::D, Y, 0);

@@ -80,6 +80,6 @@ fn runs_are_not_more_than_allowed() {
     for most in [0, 1, 7] {
         let (small, runs) = reduce(&case(), most, &mut fails);
         assert!(runs <= most && fails(&small));
-        assert_eq!(small == case(), most == 0);
+        assert!(most > 0 || small == case());
     }
 }

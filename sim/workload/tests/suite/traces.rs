@@ -149,7 +149,10 @@ fn blocks_on_cpu_cores_are_one_wave_of_one_lane() {
     assert!(text::write(&core).contains(" lds 0 cpus 2\n"), "{}", text::write(&core));
     let wrong = [
         (trace("1,0,0", 1, "B"), "line 4: wave 1 of a block on a CPU core, which has wave 0 only"),
-        (trace("1,0,0", 0, "S 4 0x1000+4 =7 m=2"), "line 5: m=2 is no mask of some of 1 lanes"),
+        (
+            trace("1,0,0", 0, "S 4 0x1000+4 =7 m=2"),
+            "line 5: mask 2 has no lane, or one beyond the 1 of a wave",
+        ),
         (trace("1,0,0", 0, "X %1 4 0x0"), "line 5: \"X\" on a CPU core, which has no scratchpad"),
         (trace("1,0,0", 0, "B").replace("cpus 2", "cpus 4"), "line 2: 4 blocks on CPU cores, of a grid of 3"),
     ];
