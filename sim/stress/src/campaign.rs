@@ -215,10 +215,14 @@ impl Campaign {
     /// A failing round made small.
     fn made_small(&self, round: u64, fault: Fault) -> Failing {
         let keys = self.keys(round / TOGETHER);
-        let shown = |case: &Case| match self.hardware(&case.keys).map(|hardware| hardware.run(&case.program))
-        {
-            Ok(Ended::Wrong(fault)) => Some(fault),
-            _ => None,
+        let shown = |case: &Case| {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            match self.hardware(&case.keys).map(|hardware| hardware.run(&case.program)) {
+                Ok(Ended::Wrong(fault)) => Some(fault),
+                _ => None,
+            }
         };
         let program = match self.hardware(&keys) {
             Ok(hardware) => self.program(round, &hardware.config),

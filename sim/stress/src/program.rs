@@ -275,7 +275,10 @@ impl Drawn<'_> {
         let lanes = self.lanes();
         let fits = |of: &Self, addr: u64| match of.role(addr) {
             Role::Data => true,
-            Role::Synchronise { data, size: word, .. } => data && size == u64::from(word),
+            // From outside of its scope that would be a heterogeneous race, whose values nobody promises.
+            role @ Role::Synchronise { data, size: word, .. } => {
+                data && size == u64::from(word) && of.reached(role) == Some(false)
+            }
         };
         let (list, mask) = self.addresses(size, &lanes, fits);
         if mask == 0 {

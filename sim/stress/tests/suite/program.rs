@@ -86,6 +86,33 @@ fn synchronisation_stays_inside_its_scope() {
 }
 
 #[test]
+fn words_of_a_narrow_scope_are_no_data_outside_of_it() {
+    let ground = ground("flat-gpu-small", &["protocol=s-denovo-gpu", "scopes=true"]);
+    assert!(ground.scopes && ground.mixed);
+    let mut both = 0;
+    for program in programs(&ground) {
+        let mut home = std::collections::HashMap::new();
+        let waves = || program.kernels.iter().flat_map(|kernel| &kernel.waves);
+        let cells = |access: &weft_workload::trace::op::TraceAccess| -> Vec<u64> {
+            let lanes = (0..64).filter(|lane| access.mask >> lane & 1 == 1);
+            lanes.map(|lane| access.addrs.at(lane) / 8).collect()
+        };
+        for wave in waves() {
+            let narrow = wave.ops.iter().filter_map(TraceOp::access).filter(|a| a.scope == Scope::Cu);
+            narrow.flat_map(cells).for_each(|cell| drop(home.insert(cell, wave.unit)));
+        }
+        for wave in waves() {
+            let data = wave.ops.iter().filter_map(TraceOp::access).filter(|a| a.class == Class::D);
+            for unit in data.flat_map(cells).filter_map(|cell| home.get(&cell)) {
+                both += 1;
+                assert_eq!(*unit, wave.unit, "a heterogeneous race");
+            }
+        }
+    }
+    assert!(both > 20, "{both}");
+}
+
+#[test]
 fn where_nothing_is_coherent_nothing_synchronises() {
     for (fabric, keys) in [("rdma-4gpu-small", &[][..]), ("tsm-4gpu-small", &["protocol=wb-nc-rc"])] {
         let ground = ground(fabric, keys);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An operation of a CU; lines by their place in [`Config::homes`]. All accesses are of one word of four bytes.
+/// An operation of a CU; lines by their place in [`super::Config::homes`]. All accesses are of one word of four bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// Load of a scope: 0 CU, 1 GPU, 2 system.
