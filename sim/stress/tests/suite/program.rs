@@ -99,7 +99,7 @@ fn words_of_a_narrow_scope_are_no_data_outside_of_it() {
         };
         for wave in waves() {
             let narrow = wave.ops.iter().filter_map(TraceOp::access).filter(|a| a.scope == Scope::Cu);
-            narrow.flat_map(cells).for_each(|cell| drop(home.insert(cell, wave.unit)));
+            home.extend(narrow.flat_map(cells).map(|cell| (cell, wave.unit)));
         }
         for wave in waves() {
             let data = wave.ops.iter().filter_map(TraceOp::access).filter(|a| a.class == Class::D);

@@ -167,7 +167,7 @@ fn blocks_on_cpu_cores_are_one_wave_of_one_lane() {
         bytes[at + 1] = cpus;
         binary::read(&bytes, "a.wtrb").map_err(|e| e.to_string())
     };
-    let problem = "a.wtrb, byte 54: 4 blocks on CPU cores, of a grid of 3";
+    let problem = "a.wtrb, byte 50: 4 blocks on CPU cores, of a grid of 3";
     assert_eq!(refused(4), Err(problem.to_string()));
 }
 
