@@ -56,6 +56,8 @@ enum Command {
     States(cmd::states::Args),
     /// Mutants of a block, each with one place of its logic changed, and what catches them.
     Mutate(cmd::mutate::Args),
+    /// What is proved, and by what: tables of the records of explorations, mutants, random programs and proofs.
+    Proved(cmd::proved::Args),
     /// Digests of all hardware and of short runs on it, compared with the committed ones: what a change has moved.
     Digest(cmd::digest::Args),
     /// Where the time of a run goes: start-up, modules, models and the engine's own work.
@@ -113,6 +115,7 @@ pub fn run() -> ExitCode {
         Command::Trace(args) => cmd::trace::run(&args),
         Command::States(args) => cmd::states::run(&args),
         Command::Mutate(args) => cmd::mutate::run(&args),
+        Command::Proved(args) => cmd::proved::run(&args),
         Command::Digest(args) => cmd::digest::run(&args),
         Command::Profile(args) => cmd::profile::run(&args),
         Command::Bench(args) => cmd::bench::run(&args),

@@ -53,13 +53,16 @@
 mod cli;
 mod cluster;
 mod cmd;
+mod document;
 mod failure;
 mod graph;
 mod lab;
+mod marks;
 mod memory;
 mod output;
 mod params;
 mod perfetto;
+mod proved;
 mod ranks;
 mod report;
 pub mod reproduce;

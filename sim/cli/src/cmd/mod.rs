@@ -14,6 +14,7 @@ pub mod litmus;
 pub mod mutate;
 pub mod new;
 pub mod profile;
+pub mod proved;
 pub mod races;
 pub mod report;
 pub mod reproduce;

@@ -1,7 +1,7 @@
 //! `weft mutate`: mutants of a block, and what catches them.
 
-mod catcher;
-mod record;
+pub(crate) mod catcher;
+pub(crate) mod record;
 mod table;
 
 use crate::failure::{Failure, Outcome, say};

@@ -4,9 +4,9 @@ mod recorded;
 mod tasks;
 
 use crate::cluster::{ClusterArgs, nobody_submits, tell_aside};
+use crate::document::{Block, markdown};
 use crate::failure::{Failure, Outcome, say};
 use crate::reproduce::built_in::{SYSTEMS, load};
-use crate::reproduce::document::{Block, markdown};
 use crate::reproduce::explored::Explored;
 use crate::reproduce::figure::{FigureDone, wanted};
 use crate::reproduce::published::{Figure, Published};

@@ -1,11 +1,11 @@
 //! A figure from its file and results: table, words, pictures.
 
-use super::document::Block;
 use super::explored::Explored;
 use super::fact;
 use super::measure::{Asked, Measured};
 use super::published::{Figure, Order, Row, Show, Value};
 use super::words::{self, Ordered, Verdict};
+use crate::document::Block;
 use crate::sweep::plan::{Plan, count, points};
 use crate::sweep::plot;
 use crate::sweep::summary::Summary;

@@ -54,7 +54,6 @@
 //! in words, with the counters of `explain` of both sides, the largest change first. These are counters and not reasons: reasons are in RESULTS.md, which a person has written.
 
 pub mod built_in;
-pub mod document;
 pub mod explored;
 pub mod fact;
 pub mod figure;

@@ -4,18 +4,15 @@
 //! of a figure's rows at all tiers, `<!-- weft: inputs SYSTEM NAME -->` that of what its programs bring,
 //! `<!-- weft: summary SYSTEM NAME SUMMARY TIER -->` that of a sweep's table; `<!-- weft: end -->` ends each.
 
-use super::document::{Block, markdown};
 use super::figure::{FigureDone, RowDone};
 use super::inputs;
 use super::report::SystemDone;
 use super::words::{Verdict, ratio, verdict};
+use crate::document::Block;
+use crate::marks;
 use crate::sweep::tier::Tier;
 use anyhow::{Error, anyhow};
 use std::path::Path;
-
-/// How a mark begins, and the one that ends a table.
-const MARK: &str = "<!-- weft: ";
-const END: &str = "<!-- weft: end -->";
 
 /// A row at a tier.
 type At<'a> = (Tier, &'a RowDone);
@@ -34,23 +31,7 @@ impl Tables<'_> {
     /// # Errors
     /// A mark that names nothing, or has no end; with its line.
     pub fn fill(&self, page: &str) -> Result<String, Error> {
-        let mut out = String::new();
-        let mut lines = page.lines().enumerate();
-        while let Some((at, line)) = lines.next() {
-            out += line;
-            out.push('\n');
-            let Some(mark) = line.strip_prefix(MARK).and_then(|rest| rest.strip_suffix(" -->")) else {
-                continue;
-            };
-            let words: Vec<&str> = mark.split_whitespace().collect();
-            let blocks =
-                self.blocks(&words).map_err(|problem| anyhow!("line {}: {line}: {problem}", at + 1))?;
-            if !lines.by_ref().any(|(_, line)| line == END) {
-                return Err(anyhow!("line {}: {line}: it has no end; write {END} behind its table", at + 1));
-            }
-            out += &format!("\n{}{END}\n", markdown(&blocks));
-        }
-        Ok(out)
+        marks::fill(page, |mark| self.blocks(mark))
     }
 
     fn blocks(&self, mark: &[&str]) -> Result<Vec<Block>, Error> {

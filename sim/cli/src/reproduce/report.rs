@@ -1,8 +1,8 @@
 //! The report of a system, or of all.
 
-use super::document::{Block, html, markdown};
 use super::figure::FigureDone;
 use super::published::Published;
+use crate::document::{Block, html, markdown};
 use crate::sweep::plot;
 use crate::sweep::tier::Tier;
 use anyhow::Error;

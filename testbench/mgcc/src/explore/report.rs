@@ -48,6 +48,13 @@ pub fn reached(net: &System) -> Vec<(&'static str, u64)> {
     WANTED.iter().map(|(words, names)| (*words, count(names))).collect()
 }
 
+/// How many rows of tables and named races of all blocks were reached, and how many there are.
+pub fn covered(net: &System) -> (usize, usize) {
+    let seen = seen(net);
+    let covers = || seen.values().filter(|(kind, _)| *kind == ProbeKind::Cover);
+    (covers().filter(|(_, count)| *count > 0).count(), covers().count())
+}
+
 /// The result as a table.
 pub fn table(net: &System, found: &Explored) -> String {
     let end = match (&found.violation, found.complete) {
@@ -74,10 +81,8 @@ pub fn table(net: &System, found: &Explored) -> String {
         let count = if count == 0 { "-".to_string() } else { count.to_string() };
         out += &format!("{words:<42} {count:>9}\n");
     }
-    let seen = seen(net);
-    let covers = || seen.values().filter(|(kind, _)| *kind == ProbeKind::Cover);
-    let hit = covers().filter(|(_, count)| *count > 0).count();
-    out += &format!("{:<42} {hit:>9} of {}\n", "rows of the tables and named races", covers().count());
+    let (hit, all) = covered(net);
+    out += &format!("{:<42} {hit:>9} of {all}\n", "rows of the tables and named races");
     out
 }
 

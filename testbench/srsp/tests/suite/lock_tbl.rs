@@ -10,12 +10,6 @@ fn widths() -> Srsp {
     Srsp { cus: 5, addr_bits: 32, ..Srsp::default() }
 }
 
-fn ask(b: &mut Bench, op: LockOp, line: u64, src: u64) -> (bool, bool, u64, bool) {
-    b.send("req", Msg::of::<LockReq>(&widths(), &[("op", op as u64), ("line", line), ("src", src)]));
-    let (_, m) = b.wait("rsp");
-    (m.get("done") == 1, m.get("locked") == 1, m.get("owner"), m.get("full") == 1)
-}
-
 #[test]
 fn locks_are_those_of_a_list() {
     for (seed, locks) in [(1, 1), (2, 3), (3, 8)] {
@@ -23,27 +17,40 @@ fn locks_are_those_of_a_list() {
         b.source::<LockReq>("req", &widths());
         b.sink::<LockRsp>("rsp", &widths());
         let mut model: Vec<(u64, u64)> = Vec::new();
-        for _ in 0..2_000 {
-            if b.rng.random_bool(0.02) {
-                b.sink_mut("rsp").chance = b.rng.random_range(0.2..1.0);
+        // Lines that differ in one bit: addresses have 32, and lines 64 bytes.
+        let base = b.rng.random::<u64>() % (1 << 26);
+        for _ in 0..100 {
+            b.sink_mut("rsp").chance = b.rng.random_range(0.2..1.0);
+            let mut answers = Vec::new();
+            let lines: Vec<u64> = (0..locks + 2).map(|_| base ^ 1 << b.rng.random_range(0..26)).collect();
+            for _ in 0..20 {
+                let line = match b.rng.random_bool(0.3) && !model.is_empty() {
+                    true => model[b.rng.random_range(0..model.len())].0,
+                    false => lines[b.rng.random_range(0..lines.len())],
+                };
+                let src = b.rng.random_range(0..5);
+                let op = [LockOp::Find, LockOp::Lock, LockOp::Unlock][b.rng.random_range(0..3)];
+                let fields = [("op", op as u64), ("line", line), ("src", src)];
+                b.send("req", Msg::of::<LockReq>(&widths(), &fields));
+                let found = model.iter().position(|(l, _)| *l == line);
+                let full = model.len() == locks as usize;
+                let owner = found.map_or(0, |i| model[i].1);
+                let done = match op {
+                    LockOp::Find => found.is_some(),
+                    LockOp::Lock => found.is_none() && !full,
+                    LockOp::Unlock => found.is_some() && owner == src,
+                };
+                answers.push(((done, found.is_some(), owner, full), format!("{op:?} {line:#x} by {src}")));
+                match (op, done) {
+                    (LockOp::Lock, true) => model.push((line, src)),
+                    (LockOp::Unlock, true) => drop(model.remove(found.expect("done"))),
+                    _ => {}
+                }
             }
-            let line = b.rng.random_range(0..u64::from(locks) + 2) << (b.rng.random_range(0..2) * 20);
-            let src = b.rng.random_range(0..5);
-            let op = [LockOp::Find, LockOp::Lock, LockOp::Unlock][b.rng.random_range(0..3)];
-            let found = model.iter().position(|(l, _)| *l == line);
-            let full = model.len() == locks as usize;
-            let owner = found.map_or(0, |i| model[i].1);
-            let done = match op {
-                LockOp::Find => found.is_some(),
-                LockOp::Lock => found.is_none() && !full,
-                LockOp::Unlock => found.is_some() && owner == src,
-            };
-            let answer = ask(&mut b, op, line, src);
-            assert_eq!(answer, (done, found.is_some(), owner, full), "{op:?} {line:#x} by {src}");
-            match (op, done) {
-                (LockOp::Lock, true) => model.push((line, src)),
-                (LockOp::Unlock, true) => drop(model.remove(found.expect("done"))),
-                _ => {}
+            for (answer, what) in answers {
+                let (_, m) = b.wait("rsp");
+                let flag = |name: &str| m.get(name) == 1;
+                assert_eq!((flag("done"), flag("locked"), m.get("owner"), flag("full")), answer, "{what}");
             }
         }
         assert_eq!(b.uncovered(&[]), [""; 0]);

@@ -11,45 +11,53 @@ use weft_srsp_bench::bench::{Bench, Msg};
 /// An operation with an address and a place.
 type Step = (LrOp, u64, u64);
 
-/// Sends operations; every answer is the model's. As in an L1 a place is pointed to by one entry at most: its older entry has died when it is used again.
+/// Sends operations behind each other; every answer is the model's. As in an L1 a place is pointed to by one entry at most: its older entry has died when
+/// it is used again.
 fn run(p: LrParams, steps: &[Step], seed: u64) -> Bench {
     let mut b = Bench::new(&lr_tbl(p).expect("legal"), seed);
     b.source::<LrReq>("req", &p);
     b.sink::<LrRsp>("rsp", &p);
-    b.sink_mut("rsp").chance = 0.7;
+    b.sink_mut("rsp").chance = 0.6;
     let mut model: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut answers = Vec::new();
     for (op, word, ptr) in steps {
         let ptr = ptr % u64::from(p.entries);
         let taken = *op == LrOp::Register && model.values().any(|p| *p == ptr);
         let op = if taken { LrOp::Pop } else { *op };
-        let fields = [("op", op as u64), ("word", *word), ("ptr", ptr)];
-        b.send("req", Msg::of::<LrReq>(&p, &fields));
-        let m = b.wait("rsp").1;
+        b.send("req", Msg::of::<LrReq>(&p, &[("op", op as u64), ("word", *word), ("ptr", ptr)]));
         let old = model.get(word).copied();
         let full = model.len() == p.entries as usize;
         let hit = if op == LrOp::Pop { model.values().any(|p| *p == ptr) } else { old.is_some() };
-        assert_eq!(m.get("hit") == 1, hit, "{op:?} {word} {ptr}");
-        assert_eq!((m.get("ptr"), m.get("full") == 1), (old.unwrap_or(0), full));
+        answers.push((hit, old.unwrap_or(0), full));
         match op {
-            LrOp::Register if old.is_some() || !full => {
-                model.insert(*word, ptr);
-            }
+            LrOp::Register if old.is_some() || !full => drop(model.insert(*word, ptr)),
             LrOp::Pop => model.retain(|_, p| *p != ptr),
             LrOp::Clear => model.clear(),
             _ => {}
         }
     }
+    for (answer, step) in answers.into_iter().zip(steps) {
+        let m = b.wait("rsp").1;
+        assert_eq!((m.get("hit") == 1, m.get("ptr"), m.get("full") == 1), answer, "{step:?}");
+    }
     b
 }
 
-fn random(rng: &mut SmallRng, count: usize, words: u64) -> Vec<Step> {
-    let op = |rng: &mut SmallRng| match rng.random_range(0..20) {
+/// Operations on words that differ in one bit of all, or in two.
+fn random(rng: &mut SmallRng, p: LrParams, count: usize) -> Vec<Step> {
+    let base = rng.random::<u64>();
+    let words: Vec<u64> = (0..3 * p.entries)
+        .map(|_| [(); 2].iter().fold(base, |word, ()| word ^ 1 << rng.random_range(0..p.word_bits)))
+        .map(|word| word & ((1 << p.word_bits) - 1))
+        .collect();
+    let op = |rng: &mut SmallRng| match rng.random_range(0..8 * p.entries) {
         0 => LrOp::Clear,
-        1..5 => LrOp::Look,
-        5..9 => LrOp::Pop,
+        n if n % 8 < 2 => LrOp::Look,
+        n if n % 8 < 4 => LrOp::Pop,
         _ => LrOp::Register,
     };
-    (0..count).map(|_| (op(rng), rng.random_range(0..words), rng.random_range(0..64))).collect()
+    let step = |_| (op(rng), words[rng.random_range(0..words.len())], rng.random_range(0..256));
+    (0..count).map(step).collect()
 }
 
 #[test]
@@ -57,8 +65,7 @@ fn random_traffic_as_the_model() {
     for (seed, entries) in [2, 5, 16, 64].into_iter().enumerate() {
         let p = LrParams { entries, word_bits: 46 };
         let mut rng = SmallRng::seed_from_u64(seed as u64);
-        let steps = random(&mut rng, 600, 2 * u64::from(entries));
-        run(p, &steps, seed as u64);
+        run(p, &random(&mut rng, p, 100 * entries as usize), seed as u64);
         let all: Vec<Step> = (0..u64::from(entries)).map(|i| (LrOp::Register, i, i)).collect();
         let more = [(LrOp::Look, 99_999, 0), (LrOp::Pop, 0, 0), (LrOp::Register, 1, 0)];
         let b = run(p, &[all, more.to_vec()].concat(), seed as u64);
@@ -70,7 +77,8 @@ proptest! {
     #[test]
     fn any_sequence_as_the_model(seed in any::<u64>(), entries in 2u32..7) {
         let mut rng = SmallRng::seed_from_u64(seed);
-        run(LrParams { entries, word_bits: 5 }, &random(&mut rng, 40, 9), 1);
+        let p = LrParams { entries, word_bits: 5 };
+        run(p, &random(&mut rng, p, 60), 1);
     }
 }
 

@@ -116,8 +116,12 @@ impl Args {
 pub fn run(args: &Args) -> Outcome {
     let config = args.config()?;
     let mut net = build(&config).map_err(Failure::input)?;
+    if let Some(row) = args.ends.known(&net)? {
+        return args.ends.tell(&row);
+    }
     let found = shown(|told| explore(&mut net, args.ends.limits(), told));
     say(report::table(&net, &found).trim_end())?;
+    args.ends.note(&net, &found, report::covered(&net))?;
     let Some(violation) = &found.violation else { return Ok(()) };
     say(format!("\n{}", report::counterexample(&mut net, violation).trim_end()))?;
     args.ends.violated(&mut net, violation)

@@ -4,10 +4,12 @@ mod directory;
 mod mgcc;
 
 use crate::failure::{Failure, Outcome, say};
+use crate::proved::explored::{self, Row};
 use anyhow::anyhow;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Instant;
+use weft_engine::digest::Digest;
 use weft_explore::net::{Net, World};
 use weft_explore::search::{Explored, Limits, Progress, Violation};
 
@@ -53,11 +55,56 @@ struct Ends {
     /// Writes the registers of all blocks on the way to a violation, .vcd or .fst.
     #[arg(long, value_name = "FILE")]
     waves: Option<PathBuf>,
+    /// Notes the result in this table with commas, in the place of that of older hardware; what is in it is not explored again.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
 }
 
 impl Ends {
     fn limits(&self) -> Limits {
         Limits { states: self.states, depth: self.depth.unwrap_or(usize::MAX), live: self.live }
+    }
+
+    /// What the record has of this command, on this hardware.
+    fn known<W: World>(&self, net: &Net<W>) -> Result<Option<Row>, Failure> {
+        let Some(file) = &self.record else { return Ok(None) };
+        let (command, hardware) = (command(std::env::args()), fingerprint(net));
+        let rows = explored::read(file).map_err(Failure::Input)?;
+        Ok(rows.into_iter().find(|row| row.command == command && row.hardware == hardware))
+    }
+
+    /// Tells what is recorded.
+    fn tell(&self, row: &Row) -> Outcome {
+        let Row { command, end, states, depth, reached, rows, .. } = row;
+        say(format!(
+            "recorded: {command}: {end}; states {states}, depth {depth}, rows and races {reached} of {rows}"
+        ))?;
+        match row.is_violation() {
+            true => Err(Failure::check(anyhow!("{end}"))),
+            false => Ok(()),
+        }
+    }
+
+    /// Notes what was found, with how many rows and races were reached, of how many.
+    fn note<W: World>(&self, net: &Net<W>, found: &Explored, (reached, rows): (usize, usize)) -> Outcome {
+        let Some(file) = &self.record else { return Ok(()) };
+        let end = match (&found.violation, found.complete) {
+            (Some(violation), _) => violation.text.lines().next().unwrap_or_default(),
+            (None, true) => "all",
+            (None, false) if found.states == 0 => "walks",
+            (None, false) => "limit",
+        };
+        let way = found.violation.as_ref().map_or(found.depth, |violation| violation.path.len());
+        let row = Row {
+            command: command(std::env::args()),
+            hardware: fingerprint(net),
+            end: end.to_string(),
+            states: found.states as u64,
+            depth: way as u64,
+            reached: reached as u64,
+            rows: rows as u64,
+        };
+        explored::add(file, row).map_err(Failure::Input)
     }
 
     /// Writes the waveform of a violation that has been told.
@@ -68,6 +115,28 @@ impl Ends {
         }
         Err(Failure::check(anyhow!("{}", violation.text)))
     }
+}
+
+/// All blocks of a net with what is between them.
+fn fingerprint<W: World>(net: &Net<W>) -> String {
+    let mut digest = Digest::default();
+    net.blocks.iter().for_each(|block| digest.add(&block.design.fingerprint().to_le_bytes()));
+    format!("{:016x}", digest.value())
+}
+
+/// What stands behind `weft explore`, without what only says where something is written or how much is told.
+fn command(words: impl Iterator<Item = String>) -> String {
+    let mut words = words.skip_while(|word| word != "explore").skip(1);
+    let mut kept: Vec<String> = Vec::new();
+    while let Some(word) = words.next() {
+        match word.split('=').next() {
+            Some("--record" | "--waves") if !word.contains('=') => drop(words.next()),
+            Some("--record" | "--waves" | "--unreached") => {}
+            _ if word.contains(' ') => kept.push(format!("\"{word}\"")),
+            _ => kept.push(word),
+        }
+    }
+    kept.join(" ")
 }
 
 /// Explores, with one line on the terminal that tells how far it is.
@@ -91,4 +160,15 @@ fn show(at: Progress, start: Instant) {
     eprint!("\r\x1b[Kdepth {}, {} states, {:.0} states/s", at.depth, at.states, speed);
     // Without it the line would wait for its end.
     let _ = std::io::stderr().flush();
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_command_is_noted_without_its_files() {
+        let words =
+            ["weft", "explore", "directory", "--record", "r.csv", "--ops", "LD X,ACQ", "--waves=w.vcd"];
+        let words = words.into_iter().chain(["--unreached", "--budget=2"]).map(String::from);
+        assert_eq!(super::command(words), "directory --ops \"LD X,ACQ\" --budget=2");
+    }
 }

@@ -118,10 +118,11 @@ impl Catcher {
         let copy = said.as_ref().map(File::try_clone).transpose().map_err(Failure::check)?;
         let mut command = Command::new("sh");
         command.arg("-c").arg(&self.command).stdin(Stdio::null()).stdout(stdio(copy)).stderr(stdio(said));
-        // What mutants hit is no hit of the hardware's, and the inputs that they fail on are nothing to keep.
+        // What mutants hit is no hit of the hardware's, and the inputs that they fail on are nothing to keep or to make small.
         command
             .env("WEFT_LEDGER_DIR", folder.join("ledger"))
-            .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
+            .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1")
+            .env("PROPTEST_MAX_SHRINK_ITERS", "0");
         command.env_remove(VARIABLE);
         if let Some(mutant) = mutant {
             command.env(VARIABLE, mutant).env(NOTE, folder.join("note"));

@@ -81,28 +81,15 @@ impl Record {
         let Some(path) = path else { return Ok(record) };
         let commands = catchers.iter().map(|c| (c.name.clone(), c.command.clone())).collect();
         let mut head = Head { block: block.to_string(), cycles, catchers: commands };
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(cause) => return Err(wrong(path, &format!("cannot be read: {cause}"))),
-        };
-        // A line that a killed program has left without its end is made again.
-        let whole = text.rfind('\n').map_or(0, |at| at + 1);
-        let mut known: Option<Head> = None;
-        for (at, line) in text[..whole].lines().enumerate() {
-            match serde_json::from_str(line) {
-                Ok(Line::Head(found)) => known = Some(merged(path, known, found)?),
-                Ok(Line::Row(row)) if known.is_some() => drop(record.rows.insert(row.mutant.clone(), row)),
-                _ => return Err(wrong(path, &format!("line {} is none of a record of mutants", at + 1))),
-            }
-        }
+        let (known, rows, whole) = parse(path)?;
+        record.rows = rows;
         let before = known.clone();
         if let Some(known) = known {
             head = merged(path, Some(known), head)?;
         }
         let cannot = |cause: io::Error| wrong(path, &format!("cannot be written: {cause}"));
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(cannot)?;
-        file.set_len(whole as u64).map_err(cannot)?;
+        file.set_len(whole).map_err(cannot)?;
         record.file = Some((path.to_path_buf(), file));
         if before.as_ref() != Some(&head) {
             record.write(&Line::Head(head))?;
@@ -129,6 +116,39 @@ impl Record {
         file.write_all(format!("{text}\n").as_bytes())
             .map_err(|cause| Failure::check(anyhow!("{} cannot be written: {cause}", path.display())))
     }
+}
+
+/// Rows by mutant.
+type Rows = BTreeMap<String, Row>;
+
+/// What a file holds, and its bytes up to the end of its last whole line; nothing where there is none.
+fn parse(path: &Path) -> Result<(Option<Head>, Rows, u64), Failure> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(cause) => return Err(wrong(path, &format!("cannot be read: {cause}"))),
+    };
+    // A line that a killed program has left without its end is made again.
+    let whole = text.rfind('\n').map_or(0, |at| at + 1);
+    let (mut known, mut rows) = (None, Rows::new());
+    for (at, line) in text[..whole].lines().enumerate() {
+        match serde_json::from_str(line) {
+            Ok(Line::Head(found)) => known = Some(merged(path, known, found)?),
+            Ok(Line::Row(row)) if known.is_some() => drop(rows.insert(row.mutant.clone(), row)),
+            _ => return Err(wrong(path, &format!("line {} is none of a record of mutants", at + 1))),
+        }
+    }
+    Ok((known, rows, whole as u64))
+}
+
+/// The block of a record with its parameters, names of the catchers, and rows by mutant.
+///
+/// # Errors
+/// A file that cannot be read, or is no record.
+pub fn read(path: &Path) -> Result<(String, Vec<String>, Vec<Row>), Failure> {
+    let (head, rows, _) = parse(path)?;
+    let head = head.ok_or_else(|| wrong(path, "it is empty"))?;
+    Ok((head.block, head.catchers.into_keys().collect(), rows.into_values().collect()))
 }
 
 fn wrong(path: &Path, what: &str) -> Failure {

@@ -1,0 +1,95 @@
+//! What was explored: a row for each command.
+
+use super::{grouped, table};
+use crate::document::Block;
+use anyhow::{Context, Error};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// An exploration.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// What stands behind `weft explore`, without the names of files.
+    pub command: String,
+    /// Fingerprint of the blocks, hexadecimal.
+    pub hardware: String,
+    /// `all`: all states were visited; `limit`: not all; `walks`: random walks; or what is wrong.
+    pub end: String,
+    /// States.
+    pub states: u64,
+    /// Actions on the longest way; of a violation: on the way to it.
+    pub depth: u64,
+    /// Rows of tables and named races that were reached.
+    pub reached: u64,
+    /// Rows of tables and named races of the blocks.
+    pub rows: u64,
+}
+
+/// The rows of a record, in its order; none where there is no file.
+///
+/// # Errors
+/// A file that is no record.
+pub fn read(file: &Path) -> Result<Vec<Row>, Error> {
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let wrong =
+        || format!("{} is no record of explorations; name another file, or remove this one", file.display());
+    let mut reader = csv::Reader::from_path(file).with_context(wrong)?;
+    reader.deserialize().collect::<Result<_, csv::Error>>().with_context(wrong)
+}
+
+/// Puts a row into a record, in the place of an older one of the same command; the file is written whole or not at all.
+///
+/// # Errors
+/// A file that is no record, or cannot be written.
+pub fn add(file: &Path, row: Row) -> Result<(), Error> {
+    let mut rows = read(file)?;
+    match rows.iter_mut().find(|known| known.command == row.command) {
+        Some(known) => *known = row,
+        None => rows.push(row),
+    }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    rows.iter().try_for_each(|row| writer.serialize(row))?;
+    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
+    Ok(weft_output::write(file, &bytes)?)
+}
+
+impl Row {
+    /// Whether a fault was planted.
+    fn is_faulty(&self) -> bool {
+        self.command.split_whitespace().any(|word| word == "--inject")
+    }
+
+    /// Whether something is wrong.
+    pub fn is_violation(&self) -> bool {
+        !matches!(self.end.as_str(), "all" | "limit" | "walks")
+    }
+}
+
+/// Explorations of the hardware as it is.
+pub fn sound(records: &Path) -> Result<Vec<Block>, Error> {
+    let rows = read(&records.join("explored.csv"))?;
+    let line = |row: &Row| {
+        vec![
+            format!("`{}`", row.command),
+            grouped(row.states),
+            row.depth.to_string(),
+            format!("{} of {}", row.reached, row.rows),
+            row.end.clone(),
+        ]
+    };
+    let lines = rows.iter().filter(|row| !row.is_faulty()).map(line).collect();
+    Ok(table(&["weft explore", "states", "depth", "rows and races", "visited"], lines))
+}
+
+/// Explorations of planted faults.
+pub fn faults(records: &Path) -> Result<Vec<Block>, Error> {
+    let rows = read(&records.join("explored.csv"))?;
+    let line = |row: &Row| {
+        let way = if row.is_violation() { row.depth.to_string() } else { "not found".into() };
+        vec![format!("`{}`", row.command), way, row.end.clone()]
+    };
+    let lines = rows.iter().filter(|row| row.is_faulty()).map(line).collect();
+    Ok(table(&["weft explore", "actions", "what is wrong"], lines))
+}

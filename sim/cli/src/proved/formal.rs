@@ -1,0 +1,55 @@
+//! Assertions that are proved, and to which depth.
+
+use super::table as lines;
+use crate::document::Block;
+use anyhow::{Context, Error};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What is known of an assertion: the columns of `weft prove --record` that the table shows.
+#[derive(Deserialize)]
+struct Row {
+    block: String,
+    parameters: String,
+    /// `proved`, `bounded`, `failed` or `unknown`.
+    result: String,
+    /// Of a proof: steps of the induction; else cycles after reset that were settled.
+    cycles: u64,
+    solver: String,
+}
+
+/// A line for each block with its parameters.
+pub fn table(records: &Path) -> Result<Vec<Block>, Error> {
+    let file = records.join("prove.csv");
+    let mut of: BTreeMap<(String, String), Vec<Row>> = BTreeMap::new();
+    if file.exists() {
+        let wrong = || format!("{} is no record of weft prove", file.display());
+        for row in csv::Reader::from_path(&file).with_context(wrong)?.deserialize() {
+            let row: Row = row.with_context(wrong)?;
+            of.entry((row.block.clone(), row.parameters.clone())).or_default().push(row);
+        }
+    }
+    let line = |((block, parameters), rows): (&(String, String), &Vec<Row>)| {
+        let of = |result: &str| rows.iter().filter(|row| row.result == result).collect::<Vec<_>>();
+        let most =
+            |rows: &[&Row]| rows.iter().map(|row| row.cycles).max().map_or("-".into(), |n| n.to_string());
+        let (proved, bounded) = (of("proved"), of("bounded"));
+        let mut solvers: Vec<&str> = rows.iter().map(|row| row.solver.as_str()).collect();
+        solvers.sort_unstable();
+        solvers.dedup();
+        vec![
+            format!("`{block}` {parameters}").trim_end().to_string(),
+            rows.len().to_string(),
+            proved.len().to_string(),
+            most(&proved),
+            bounded.len().to_string(),
+            most(&bounded),
+            of("unknown").len().to_string(),
+            of("failed").len().to_string(),
+            solvers.join(", "),
+        ]
+    };
+    let head = ["block", "assertions", "proved", "k", "bounded", "cycles", "unknown", "failed", "solver"];
+    Ok(lines(&head, of.iter().map(line).collect()))
+}
