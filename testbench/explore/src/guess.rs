@@ -9,8 +9,9 @@
 //! Many of these guesses are wrong. As every rule, each is tried at every step ([`crate::block`]); one that is refuted is dropped, and the exploration begins anew: random walks
 //! find most of them ([`learn`]), and [`explore`] begins again where one was left.
 
+use crate::block::NONE;
 use crate::dead::{Dead, What, When, dead};
-use crate::net::{Net, World};
+use crate::net::{Event, Net, World};
 use crate::search::{self, Explored, Limits, Progress, Space, walk};
 use std::collections::BTreeMap;
 use weft_rtl::netlist::{NetMem, NetReg, Netlist};
@@ -231,15 +232,68 @@ pub fn learn<S: OfNet>(space: &mut S, walks: u64, actions: usize) -> usize {
     space.net().refuted()
 }
 
-/// [`search::explore`], begun anew whenever a guess is refuted.
+/// Random walks by which guesses are tried before an exploration.
+const LEARNT: u64 = 150;
+/// Most actions of a walk: one that does not end before does not end.
+const LONGEST: usize = 20_000;
+
+/// Visits every state of a space, with guesses that random walks have not refuted.
+pub fn learn_and_explore(space: &mut impl OfNet, limits: Limits, told: &mut dyn FnMut(Progress)) -> Explored {
+    learn(space, LEARNT, LONGEST);
+    explore(space, limits, told)
+}
+
+/// Walks through a space in random orders, as often as is said; nothing is called dead.
+pub fn walks(space: &mut impl OfNet, number: u64) -> Explored {
+    let mut found = Explored::default();
+    for seed in 0..number {
+        space.restart();
+        match walk(space, seed, LONGEST) {
+            Ok(actions) => {
+                found.transitions += actions;
+                found.depth = found.depth.max(actions);
+                found.finished += 1;
+            }
+            Err(violation) => {
+                found.violation = Some(violation);
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Kinds of noise with which the way to a violation is tried again.
+const DOUBTS: u64 = 64;
+
+/// [`search::explore`], begun anew whenever a guess is refuted; the way to a violation is tried with more noise than others, for what is looked at from outside may rest on a wrong guess.
 pub fn explore(space: &mut impl OfNet, limits: Limits, told: &mut dyn FnMut(Progress)) -> Explored {
     loop {
         let before = space.net().refuted();
         let found = search::explore(space, limits, told);
+        if let Some(violation) = &found.violation {
+            doubt(space.net(), &violation.path);
+        }
         if space.net().refuted() == before {
             return found;
         }
         space.restart();
+    }
+}
+
+/// Tries every step of a way again.
+fn doubt<W: World>(net: &mut Net<W>, path: &[u64]) {
+    let Ok(mut state) = net.start() else { return };
+    for action in path {
+        let mut event = Event::default();
+        let next = net.act(&state, *action, &mut event);
+        let block = &mut net.blocks[event.block];
+        let mut given = vec![NONE; block.inputs()];
+        event.taken.iter().for_each(|(channel, message)| given[*channel] = *message);
+        let ready = event.sent.iter().map(|(channel, _)| 1 << channel).sum();
+        block.doubt((state[event.block], &given, ready), DOUBTS, &net.messages);
+        let Ok(next) = next else { return };
+        state = next;
     }
 }
 

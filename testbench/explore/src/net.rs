@@ -100,6 +100,8 @@ pub trait World {
     /// # Errors
     /// What is wrong.
     fn check(&self, state: &Self::State) -> Result<(), String>;
+    /// What was asked up to a state, a line per operation.
+    fn story(&self, state: &Self::State) -> Vec<String>;
     /// A message in words; the place is a channel `BLOCK.CHANNEL`.
     fn text(&self, place: &str, form: &Form, message: &[u64]) -> String {
         let _ = place;

@@ -5,18 +5,13 @@ use super::form::Forms;
 use super::parts::Modules;
 use super::system::{Shape, System};
 use super::world::{Cus, Ports};
-use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Arc;
 use weft_blocks::fabric::FabricParams;
 use weft_blocks::msg::ReqKind;
 use weft_blocks::registry::BlockError;
-use weft_engine::{Design, EngineError};
-use weft_explore::block::Block;
+use weft_engine::EngineError;
 use weft_explore::form::Form;
-use weft_explore::hash::Numbered;
-use weft_explore::net::{Drain, Feed, Net, Order};
-use weft_rtl::prelude::Module;
+use weft_explore::net::{Drain, Feed, Order};
+use weft_explore::parts::{Channels, Joins, Parts};
 
 /// Why a system cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -37,15 +32,6 @@ const LOCAL: usize = 1;
 /// Room of the way from memory.
 const MEMORY: usize = 8;
 
-/// Blocks, before they are connected: by name the channels of each.
-struct Parts {
-    blocks: Vec<Block>,
-    inputs: HashMap<(usize, &'static str), usize>,
-    outputs: HashMap<(usize, &'static str), usize>,
-    messages: Numbered,
-    designs: HashMap<String, Arc<Design>>,
-}
-
 /// The blocks of a node, by their place in the net.
 struct Node {
     l1: usize,
@@ -56,35 +42,9 @@ struct Node {
     fence: usize,
 }
 
-type Channels<'a> = Vec<(&'static str, &'a Rc<Form>)>;
-
-impl Parts {
-    /// A block with those of these channels that it has.
-    fn add(
-        &mut self,
-        name: &str,
-        module: &Arc<Module>,
-        ties: &[(&str, u64)],
-        (inputs, outputs): (Channels<'_>, Channels<'_>),
-    ) -> Result<usize, BuildError> {
-        if !self.designs.contains_key(&module.name) {
-            self.designs.insert(module.name.clone(), Block::compile(module)?);
-        }
-        let mut block = Block::new(name, &self.designs[&module.name], &[]);
-        ties.iter().for_each(|(port, value)| block.tie(port, *value));
-        let place = self.blocks.len();
-        for (channel, form) in inputs.into_iter().filter(|c| block.has(c.0)).collect::<Vec<_>>() {
-            self.inputs.insert((place, channel), block.input(channel, form));
-        }
-        for (channel, form) in outputs.into_iter().filter(|c| block.has(c.0)).collect::<Vec<_>>() {
-            self.outputs.insert((place, channel), block.output(channel, form));
-        }
-        block.begin(&mut self.messages, |_| {});
-        self.blocks.push(block);
-        Ok(place)
-    }
-
-    fn node(&mut self, p: &FabricParams, f: &Forms, node: u32) -> Result<Node, BuildError> {
+impl Node {
+    /// Adds those of a node.
+    fn add(parts: &mut Parts, p: &FabricParams, f: &Forms, node: u32) -> Result<Node, BuildError> {
         let m = Modules::new(p, node)?;
         let name = |what: &str| format!("gpu{node}.{what}");
         let mut ties = vec![("own_l1", 0)];
@@ -113,13 +73,13 @@ impl Parts {
             vec![("bank0", &f.bank_inv), ("fence", &f.mark), ("ack", &f.rsp)],
         );
         Ok(Node {
-            l1: self.add(&name("l1"), &m.l1, &ties, l1)?,
-            bank: self.add(&name("bank"), &m.bank, &[], bank(f))?,
+            l1: parts.add(&name("l1"), &m.l1, &ties, l1)?,
+            bank: parts.add(&name("bank"), &m.bank, &[], bank(f))?,
             // Before the egress: what it gives goes through the wire as soon as there is room.
-            slice: m.slice.map(|module| self.add(&name("dir"), &module, &[], slice)).transpose()?,
-            egress: self.add(&name("egress"), &m.egress, &[], egress)?,
-            ingress: self.add(&name("ingress"), &m.ingress, &[], ingress)?,
-            fence: self.add(&name("fence"), &m.fence, &[], fence(f))?,
+            slice: m.slice.map(|module| parts.add(&name("dir"), &module, &[], slice)).transpose()?,
+            egress: parts.add(&name("egress"), &m.egress, &[], egress)?,
+            ingress: parts.add(&name("ingress"), &m.ingress, &[], ingress)?,
+            fence: parts.add(&name("fence"), &m.fence, &[], fence(f))?,
         })
     }
 }
@@ -179,9 +139,6 @@ fn fence(f: &Forms) -> (Channels<'_>, Channels<'_>) {
     (inputs, outputs)
 }
 
-fn first(_: &Form, _: &[u64]) -> usize {
-    0
-}
 fn by_dst(form: &Form, message: &[u64]) -> usize {
     form.get(message, "dst") as usize
 }
@@ -210,22 +167,13 @@ pub fn build(c: &Config) -> Result<System, BuildError> {
     }
     p.validate()?;
     let f = Forms::new(&p.sys, p.planes());
-    let mut parts = Parts {
-        blocks: Vec::new(),
-        inputs: HashMap::new(),
-        outputs: HashMap::new(),
-        messages: Numbered::default(),
-        designs: HashMap::new(),
-    };
-    let nodes = (0..c.gpus).map(|node| parts.node(&p, &f, node)).collect::<Result<Vec<_>, _>>()?;
-    let Parts { blocks, inputs, outputs, messages, .. } = parts;
-    let world = Cus::new(c, &p, &f);
-    let net = Net::new(blocks, messages, c.timing, world);
-    let mut joins = Joins { c, net, inputs, outputs, drains: HashMap::new() };
-    joins.connect(&nodes);
+    let mut parts = Parts::default();
+    let nodes = (0..c.gpus).map(|node| Node::add(&mut parts, &p, &f, node)).collect::<Result<Vec<_>, _>>()?;
+    let mut joins = parts.joins(c.timing, Cus::new(c, &p, &f));
+    Connect { c, joins: &mut joins }.all(&nodes);
     let banks = nodes.iter().map(|node| node.bank).collect();
-    let done = |node: &Node| (node.fence, joins.outputs[&(node.fence, "done")]);
-    let fences = nodes.iter().map(done).collect();
+    let done = |node: &Node| Some((node.fence, joins.output((node.fence, "done"))?));
+    let fences = nodes.iter().filter_map(done).collect();
     let shape = Shape {
         sets: p.l2_sets,
         ways: p.l2_ways,
@@ -243,51 +191,25 @@ pub(super) fn outside(p: &FabricParams) -> bool {
 }
 
 /// Connects channels.
-struct Joins<'a> {
+struct Connect<'a> {
     c: &'a Config,
-    net: Net<Cus>,
-    inputs: HashMap<(usize, &'static str), usize>,
-    outputs: HashMap<(usize, &'static str), usize>,
-    drains: HashMap<(usize, usize), Drain>,
+    joins: &'a mut Joins<Cus>,
 }
 
-impl Joins<'_> {
-    fn feed(&mut self, to: (usize, &'static str), feed: Feed) {
-        if let Some(channel) = self.inputs.get(&to) {
-            self.net.feed(to.0, *channel, feed);
-        }
-    }
-
-    fn drain(&mut self, from: (usize, &'static str), drain: Drain) {
-        if let Some(channel) = self.outputs.get(&from) {
-            self.drains.insert((from.0, *channel), drain);
-        }
-    }
-
-    /// A link from a channel to another, if both are there.
-    fn join(&mut self, from: (usize, &'static str), to: (usize, &'static str), order: Order) {
-        if !self.outputs.contains_key(&from) || !self.inputs.contains_key(&to) {
-            return;
-        }
-        let name = format!("{}.{}", self.net.blocks[from.0].name, from.1);
-        let link = self.net.link(&name, order, LOCAL);
-        self.feed(to, Feed::Link(link));
-        self.drain(from, Drain::Links(vec![link], first));
-    }
-
-    fn connect(&mut self, nodes: &[Node]) {
+impl Connect<'_> {
+    fn all(&mut self, nodes: &[Node]) {
         // The world's links come first.
         for node in nodes {
-            let link = self.net.link("memory", Order::Any, MEMORY);
-            self.feed((node.bank, "mem_rsp"), Feed::Link(link));
+            let link = self.joins.net.link("memory", Order::Any, MEMORY);
+            self.joins.feed((node.bank, "mem_rsp"), Feed::Link(link));
         }
         let ports = Ports::new(nodes.len());
         for (number, node) in nodes.iter().enumerate() {
-            self.feed((node.l1, "cu_req"), Feed::World(ports.requests(number)));
-            self.drain((node.l1, "cu_rsp"), Drain::World(ports.answers(number)));
-            self.drain((node.bank, "mem_req"), Drain::World(ports.memory(number)));
-            self.feed((node.fence, "start"), Feed::World(ports.fences(number)));
-            self.drain((node.fence, "done"), Drain::World(ports.fenced(number)));
+            self.joins.feed((node.l1, "cu_req"), Feed::World(ports.requests(number)));
+            self.joins.drain((node.l1, "cu_rsp"), Drain::World(ports.answers(number)));
+            self.joins.drain((node.bank, "mem_req"), Drain::World(ports.memory(number)));
+            self.joins.feed((node.fence, "start"), Feed::World(ports.fences(number)));
+            self.joins.drain((node.fence, "done"), Drain::World(ports.fenced(number)));
             self.inside(node);
         }
         self.between(nodes);
@@ -308,7 +230,7 @@ impl Joins<'_> {
             ((n.fence, "order0"), (n.bank, "order")),
             ((n.bank, "ordered"), (n.fence, "ordered0")),
         ];
-        channels.into_iter().for_each(|(from, to)| self.join(from, to, Order::Fifo));
+        channels.into_iter().for_each(|(from, to)| self.joins.join(from, to, (Order::Fifo, LOCAL)));
         let Some(slice) = n.slice else { return };
         let channels = [
             ((n.bank, "dir_req"), (slice, "req")),
@@ -317,17 +239,17 @@ impl Joins<'_> {
             ((n.bank, "recv_out"), (slice, "recv")),
             ((slice, "recv_done"), (n.bank, "recv_done")),
         ];
-        channels.into_iter().for_each(|(from, to)| self.join(from, to, Order::Fifo));
-        self.join((slice, "inv"), (n.egress, "slice0"), Order::Wire);
-        self.join((slice, "inv_l"), (n.egress, "recv0"), Order::Wire);
+        channels.into_iter().for_each(|(from, to)| self.joins.join(from, to, (Order::Fifo, LOCAL)));
+        self.joins.join((slice, "inv"), (n.egress, "slice0"), (Order::Wire, LOCAL));
+        self.joins.join((slice, "inv_l"), (n.egress, "recv0"), (Order::Wire, LOCAL));
     }
 
     /// The three networks: of two nodes one link each, on which the order is kept.
     fn between(&mut self, nodes: &[Node]) {
         for (number, from) in nodes.iter().enumerate() {
-            let network = |joins: &mut Self, name: &str| -> Vec<usize> {
-                let link =
-                    |to: usize| joins.net.link(&format!("{name}{number}.{to}"), Order::Fifo, joins.c.link);
+            let network = |of: &mut Self, name: &str| -> Vec<usize> {
+                let name = |to: usize| format!("{name}{number}.{to}");
+                let link = |to: usize| of.joins.net.link(&name(to), Order::Fifo, of.c.link);
                 (0..nodes.len()).map(link).collect()
             };
             let [req, rsp, inv] = ["req", "rsp", "inv"].map(|name| network(self, name));
@@ -344,33 +266,22 @@ impl Joins<'_> {
                 (from.egress, "link1", &inv),
             ];
             for (block, channel, links) in senders {
-                self.drain((block, channel), Drain::Links(links.clone(), by_dst));
+                self.joins.drain((block, channel), Drain::Links(links.clone(), by_dst));
             }
             for (number, to) in nodes.iter().enumerate() {
-                let far = self.inputs.contains_key(&(to.bank, "far_req"));
+                let far = self.joins.input((to.bank, "far_req")).is_some();
                 let requests = if far { "far_req" } else { "remote_req" };
-                let last = if self.inputs.contains_key(&(to.ingress, "link1")) { "link1" } else { "link0" };
-                self.feed((to.bank, requests), Feed::Part(req[number], for_bank));
-                self.feed((to.fence, "req_in"), Feed::Part(req[number], for_fence_unit));
-                self.feed((to.bank, "rsp_in"), Feed::Part(rsp[number], for_bank));
-                self.feed((to.fence, "rsp_in"), Feed::Part(rsp[number], for_fence_unit));
+                let two = self.joins.input((to.ingress, "link1")).is_some();
+                let last = if two { "link1" } else { "link0" };
+                self.joins.feed((to.bank, requests), Feed::Part(req[number], for_bank));
+                self.joins.feed((to.fence, "req_in"), Feed::Part(req[number], for_fence_unit));
+                self.joins.feed((to.bank, "rsp_in"), Feed::Part(rsp[number], for_bank));
+                self.joins.feed((to.fence, "rsp_in"), Feed::Part(rsp[number], for_fence_unit));
                 if let Some(slice) = to.slice {
-                    self.feed((slice, "ack"), Feed::Part(rsp[number], for_slice));
+                    self.joins.feed((slice, "ack"), Feed::Part(rsp[number], for_slice));
                 }
-                self.feed((to.ingress, last), Feed::Link(inv[number]));
+                self.joins.feed((to.ingress, last), Feed::Link(inv[number]));
             }
         }
-    }
-
-    /// The net, every sending channel with its drain; those that lead nowhere never send here.
-    fn done(mut self) -> Net<Cus> {
-        for block in 0..self.net.blocks.len() {
-            for channel in 0..self.net.blocks[block].outputs() {
-                let nowhere = || Drain::Links(Vec::new(), first);
-                let drain = self.drains.remove(&(block, channel)).unwrap_or_else(nowhere);
-                self.net.drain(block, drain);
-            }
-        }
-        self.net
     }
 }

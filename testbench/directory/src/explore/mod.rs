@@ -32,9 +32,8 @@ pub use world::Cus;
 
 use weft_blocks::fabric::{FabricInject, FabricParams, Protocol};
 use weft_blocks::msg::Sys;
-use weft_explore::guess::{self, OfNet};
+pub use weft_explore::guess::{learn_and_explore as explore, walks};
 use weft_explore::net::Timing;
-use weft_explore::search::{Explored, Limits, Progress, walk};
 
 /// A tiny system and what its CUs may do.
 #[derive(Clone, Debug)]
@@ -153,37 +152,6 @@ impl Config {
 
 /// Most operations of a CU.
 pub const MOST_OPERATIONS: usize = 15;
-
-/// Random walks by which guesses are tried before an exploration.
-const LEARNT: u64 = 150;
-/// Most actions of a walk: one that does not end before does not end.
-const LONGEST: usize = 20_000;
-
-/// Visits every state of a system.
-pub fn explore(system: &mut System, limits: Limits, told: &mut dyn FnMut(Progress)) -> Explored {
-    guess::learn(system, LEARNT, LONGEST);
-    guess::explore(system, limits, told)
-}
-
-/// Walks through a system in random orders, as often as is said; nothing is called dead.
-pub fn walks(system: &mut System, number: u64) -> Explored {
-    let mut found = Explored::default();
-    for seed in 0..number {
-        system.restart();
-        match walk(system, seed, LONGEST) {
-            Ok(actions) => {
-                found.transitions += actions;
-                found.depth = found.depth.max(actions);
-                found.finished += 1;
-            }
-            Err(violation) => {
-                found.violation = Some(violation);
-                break;
-            }
-        }
-    }
-    found
-}
 
 /// Protocols that can be explored.
 pub fn protocols() -> Vec<Protocol> {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use weft_explore::dead::{Dead, What, When, dead};
 use weft_explore::guess::{self, OfNet};
 use weft_explore::net::{Event, Net};
+use weft_explore::report::Told;
 use weft_explore::search::Space;
 use weft_rtl::netlist::Netlist;
 
@@ -57,23 +58,6 @@ impl System {
     pub(super) fn new(net: Net<Cus>, shape: Shape, banks: Vec<usize>, fences: Vec<(usize, usize)>) -> System {
         let held = vec![HashMap::new(); banks.len()];
         System { net, shape, banks, fences, held }
-    }
-
-    /// Carries an action out; what happened is left in `event`.
-    ///
-    /// # Errors
-    /// What went wrong.
-    pub fn act(&mut self, state: &[u32], action: u64, event: &mut Event) -> Result<Box<[u32]>, String> {
-        let next = self.net.act(state, action, event)?;
-        let fenced = event.sent.iter().any(|sent| self.fences.contains(&(event.block, sent.0)));
-        if fenced && self.shape.clears {
-            self.check_copies(&next)?;
-        }
-        let changed = self.banks.contains(&event.block) && state[event.block] != next[event.block];
-        if changed && self.shape.owners {
-            self.check_owners(&next)?;
-        }
-        Ok(next)
     }
 
     fn held(&mut self, state: &[u32], node: usize) -> Rc<[Held]> {
@@ -168,6 +152,29 @@ impl OfNet for System {
     fn restart(&mut self) {
         self.net.restart(|_| {});
         self.held.iter_mut().for_each(HashMap::clear);
+    }
+}
+
+impl Told for System {
+    fn act(&mut self, state: &[u32], action: u64, event: &mut Event) -> Result<Box<[u32]>, String> {
+        let next = self.net.act(state, action, event)?;
+        let fenced = event.sent.iter().any(|sent| self.fences.contains(&(event.block, sent.0)));
+        if fenced && self.shape.clears {
+            self.check_copies(&next)?;
+        }
+        let changed = self.banks.contains(&event.block) && state[event.block] != next[event.block];
+        if changed && self.shape.owners {
+            self.check_owners(&next)?;
+        }
+        Ok(next)
+    }
+
+    fn tell(&self, event: &Event) -> Vec<String> {
+        self.net.tell(event)
+    }
+
+    fn story(&self, state: &[u32]) -> Vec<String> {
+        self.net.story(state)
     }
 }
 

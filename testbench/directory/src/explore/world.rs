@@ -215,24 +215,6 @@ impl Cus {
         let answer = [("id", form.get(m, "id")), ("data", state.lines[at].into())];
         Ok(vec![(node, self.memory.message(&answer))])
     }
-
-    /// What the CUs did in a state, a line per operation.
-    pub fn story(&self, state: &Memory) -> Vec<String> {
-        let mut lines = Vec::new();
-        for (cu, own) in state.cus.iter().enumerate() {
-            for (seq, issued) in own.iter().enumerate() {
-                let end = match (issued.stage, issued.got) {
-                    (Stage::Done, Some(got)) => format!("done, found {}", value_text(got)),
-                    (Stage::Done, None) => "done".to_string(),
-                    (Stage::Asked, _) => "open, at the L1".to_string(),
-                    (Stage::FenceNext | Stage::Fenced, _) => "open, at the fence unit".to_string(),
-                    (Stage::L1Next, _) => "open, before the L1".to_string(),
-                };
-                lines.push(format!("CU {cu}, operation {seq}: {}  {end}", issued.op));
-            }
-        }
-        lines
-    }
 }
 
 impl World for Cus {
@@ -271,6 +253,23 @@ impl World for Cus {
 
     fn check(&self, _: &Memory) -> Result<(), String> {
         Ok(())
+    }
+
+    fn story(&self, state: &Memory) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (cu, own) in state.cus.iter().enumerate() {
+            for (seq, issued) in own.iter().enumerate() {
+                let end = match (issued.stage, issued.got) {
+                    (Stage::Done, Some(got)) => format!("done, found {}", value_text(got)),
+                    (Stage::Done, None) => "done".to_string(),
+                    (Stage::Asked, _) => "open, at the L1".to_string(),
+                    (Stage::FenceNext | Stage::Fenced, _) => "open, at the fence unit".to_string(),
+                    (Stage::L1Next, _) => "open, before the L1".to_string(),
+                };
+                lines.push(format!("CU {cu}, operation {seq}: {}  {end}", issued.op));
+            }
+        }
+        lines
     }
 
     fn text(&self, place: &str, form: &Form, message: &[u64]) -> String {

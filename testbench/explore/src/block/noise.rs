@@ -37,13 +37,7 @@ impl Block {
                 Some(None) => self.difference(next),
             };
             let before = self.refuted;
-            while self.differs(trial, 0..self.rules.len(), seed, messages).is_some() {
-                let before = self.refuted;
-                self.refute(trial, self.rules.guesses(), seed, messages);
-                if self.refuted == before {
-                    break;
-                }
-            }
+            self.refute_all(trial, seed, messages);
             let text = format!("a rule calls dead what is not: with noise there, {text}");
             if self.refuted == before {
                 self.unsound.insert(text.clone());
@@ -53,6 +47,33 @@ impl Block {
             }
         }
         Step::To(next)
+    }
+
+    /// Makes a step again with noise of so many kinds; guesses that are refuted are dropped.
+    pub fn doubt(&mut self, (state, given, ready): (u32, &[u32], u32), kinds: u64, messages: &Numbered) {
+        self.unpack(state);
+        let start = self.buffer.clone();
+        self.present(given, ready, messages);
+        if self.run().is_some() {
+            return;
+        }
+        let after = self.buffer.clone();
+        let trial = Trial { start: &start, given, ready, after: &after };
+        self.expect(&trial);
+        for kind in 0..kinds {
+            self.refute_all(&trial, if kind == 0 { FLIP } else { self.clocked + kind }, messages);
+        }
+    }
+
+    /// Drops guesses until a step does not differ with this noise, or none of them is to blame.
+    fn refute_all(&mut self, trial: &Trial<'_>, seed: u64, messages: &Numbered) {
+        while self.differs(trial, 0..self.rules.len(), seed, messages).is_some() {
+            let before = self.refuted;
+            self.refute(trial, self.rules.guesses(), seed, messages);
+            if self.refuted == before {
+                break;
+            }
+        }
     }
 
     /// Packs what a step leads to.

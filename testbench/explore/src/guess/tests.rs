@@ -66,6 +66,9 @@ impl World for Giver {
     fn check(&self, _: &(u32, u32)) -> Result<(), String> {
         Ok(())
     }
+    fn story(&self, _: &(u32, u32)) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Two keepers, one behind the other.

@@ -1,9 +1,8 @@
 //! What an exploration has found, as text.
 
 use super::System;
-use std::collections::BTreeMap;
-use weft_explore::net::Event;
-use weft_explore::search::{Explored, Space, Violation};
+use weft_explore::report;
+use weft_explore::search::{Explored, Violation};
 use weft_rtl::ir::ProbeKind;
 
 /// What an exploration of this protocol should reach: in words, and the observers that tell (one of them is enough).
@@ -30,80 +29,29 @@ pub const WANTED: &[(&str, &[&str])] = &[
     ("answer of an older epoch, bank", &["mgcc.race.l2_old_answer"]),
 ];
 
-/// Observers of all blocks: kind and sum.
-pub fn seen(net: &System) -> BTreeMap<String, (ProbeKind, u64)> {
-    let mut all = BTreeMap::new();
-    for block in &net.blocks {
-        for (name, (kind, count)) in block.seen() {
-            all.entry(name).or_insert((kind, 0)).1 += count;
-        }
-    }
-    all
-}
-
 /// In how many distinct steps each of [`WANTED`] happened.
 pub fn reached(net: &System) -> Vec<(&'static str, u64)> {
-    let seen = seen(net);
+    let seen = report::seen(&net.blocks);
     let count = |names: &[&str]| names.iter().filter_map(|name| seen.get(*name)).map(|s| s.1).sum();
     WANTED.iter().map(|(words, names)| (*words, count(names))).collect()
 }
 
-/// How many rows of tables and named races of all blocks were reached, and how many there are.
-pub fn covered(net: &System) -> (usize, usize) {
-    let seen = seen(net);
-    let covers = || seen.values().filter(|(kind, _)| *kind == ProbeKind::Cover);
-    (covers().filter(|(_, count)| *count > 0).count(), covers().count())
-}
-
 /// The result as a table.
 pub fn table(net: &System, found: &Explored) -> String {
-    let end = match (&found.violation, found.complete) {
-        (Some(_), _) => "violation",
-        (None, true) => "all states visited, no violation",
-        (None, false) => "limit reached, no violation so far",
-    };
-    let mut out = format!(
-        "{end}\nstates {}, transitions {}, depth {}, finished {}, logs {}\n\n{:<14} {:>9} {:>9}\n",
-        found.states,
-        found.transitions,
-        found.depth,
-        found.finished,
-        net.worlds(),
-        "block",
-        "states",
-        "steps"
-    );
-    for block in &net.blocks {
-        out += &format!("{:<14} {:>9} {:>9}\n", block.name, block.states(), block.steps());
-    }
+    let mut out = report::table(net, found);
     out += &format!("\n{:<42} {:>9}\n", "reached", "steps");
     for (words, count) in reached(net) {
         let count = if count == 0 { "-".to_string() } else { count.to_string() };
         out += &format!("{words:<42} {count:>9}\n");
     }
-    let (hit, all) = covered(net);
-    out += &format!("{:<42} {hit:>9} of {all}\n", "rows of the tables and named races");
+    let seen = report::seen(&net.blocks);
+    let covers = || seen.values().filter(|(kind, _)| *kind == ProbeKind::Cover);
+    let hit = covers().filter(|(_, count)| *count > 0).count();
+    out += &format!("{:<42} {hit:>9} of {}\n", "rows of the tables and named races", covers().count());
     out
 }
 
 /// The way to a violation: every message that moves, then what the CUs did and what is wrong.
 pub fn counterexample(net: &mut System, violation: &Violation) -> String {
-    let mut out = format!("{}\n\nafter {} actions:\n", violation.text, violation.path.len());
-    let Ok(mut state) = net.start() else { return out };
-    for (number, action) in violation.path.iter().enumerate() {
-        let mut event = Event::default();
-        let next = net.act(&state, *action, &mut event);
-        for line in net.tell(&event) {
-            out += &format!("{number:>5}  {line}\n");
-        }
-        match next {
-            Ok(next) => state = next,
-            Err(text) => out += &format!("{number:>5}  {text}\n"),
-        }
-    }
-    out += "\noperations (values are CU.operation, - is the initial value):\n";
-    for line in net.world().story(net.world_of(&state)) {
-        out += &format!("  {line}\n");
-    }
-    out
+    report::counterexample(net, violation, "values are CU.operation, - is the initial value")
 }

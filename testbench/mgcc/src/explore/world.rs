@@ -271,24 +271,6 @@ impl Cus {
         }
         Some(log)
     }
-
-    /// What the CUs did in a state, a line per operation.
-    pub fn story(&self, state: &Memory) -> Vec<String> {
-        let mut lines = Vec::new();
-        for (cu, wave) in state.waves.iter().enumerate() {
-            for (seq, Issued { op, answer }) in wave.iter().enumerate() {
-                let result = match answer {
-                    None => "open".to_string(),
-                    Some((time, _)) if op.stores() || *op == Op::Fence => format!("at {time}"),
-                    Some((time, got)) => format!("at {time}: {}", value_text(*got)),
-                };
-                let wrote = Cus::low(*op, cu, seq);
-                let wrote = if wrote == 0 { String::new() } else { format!(" := {}", value_text(wrote)) };
-                lines.push(format!("CU {cu}, operation {seq}: {op}{wrote}  {result}"));
-            }
-        }
-        lines
-    }
 }
 
 /// The low 8 bytes of a line as values: `CU.operation` of the store that wrote a word, `-` for the initial value.
@@ -349,6 +331,23 @@ impl World for Cus {
             Some(fault) => Err(fault.to_string()),
             None => Ok(()),
         }
+    }
+
+    fn story(&self, state: &Memory) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (cu, wave) in state.waves.iter().enumerate() {
+            for (seq, Issued { op, answer }) in wave.iter().enumerate() {
+                let result = match answer {
+                    None => "open".to_string(),
+                    Some((time, _)) if op.stores() || *op == Op::Fence => format!("at {time}"),
+                    Some((time, got)) => format!("at {time}: {}", value_text(*got)),
+                };
+                let wrote = Cus::low(*op, cu, seq);
+                let wrote = if wrote == 0 { String::new() } else { format!(" := {}", value_text(wrote)) };
+                lines.push(format!("CU {cu}, operation {seq}: {op}{wrote}  {result}"));
+            }
+        }
+        lines
     }
 
     fn text(&self, place: &str, form: &Form, message: &[u64]) -> String {

@@ -3,8 +3,8 @@
 use super::System;
 use std::collections::BTreeMap;
 use weft_explore::form::Form;
-use weft_explore::net::Event;
-use weft_explore::search::{Explored, Space, Violation};
+use weft_explore::report::verdict;
+use weft_explore::search::{Explored, Violation};
 use weft_rtl::ir::ProbeKind;
 
 /// Operations by their numbers, of the channels whose names begin so.
@@ -44,13 +44,7 @@ pub(super) fn message(place: &str, form: &Form, message: &[u64]) -> String {
 
 /// Observers of all blocks: kind and sum.
 pub fn seen(system: &System) -> BTreeMap<String, (ProbeKind, u64)> {
-    let mut all = BTreeMap::new();
-    for block in &system.net.blocks {
-        for (name, (kind, count)) in block.seen() {
-            all.entry(name).or_insert((kind, 0)).1 += count;
-        }
-    }
-    all
+    weft_explore::report::seen(&system.net.blocks)
 }
 
 /// The head of a table of explorations.
@@ -65,15 +59,6 @@ fn grouped(number: usize) -> String {
         gap.into_iter().chain(Some(digit))
     });
     spaced.collect()
-}
-
-/// How an exploration has ended.
-fn verdict(found: &Explored) -> &'static str {
-    match (&found.violation, found.complete) {
-        (Some(_), _) => "violation",
-        (None, true) => "all states visited, no violation",
-        (None, false) => "limit reached, no violation so far",
-    }
 }
 
 /// A line of that table.
@@ -111,22 +96,6 @@ pub fn blocks(system: &System, found: &Explored) -> String {
 
 /// The way to a violation: every message that moves, then what the cores did and what is wrong.
 pub fn counterexample(system: &mut System, violation: &Violation) -> String {
-    let mut out = format!("{}\n\nafter {} actions:\n", violation.text, violation.path.len());
-    let Ok(mut state) = system.start() else { return out };
-    for (number, action) in violation.path.iter().enumerate() {
-        let mut event = Event::default();
-        let next = system.act(&state, *action, &mut event);
-        for line in system.net.tell(&event) {
-            out += &format!("{number:>5}  {line}\n");
-        }
-        match next {
-            Ok(next) => state = next,
-            Err(text) => out += &format!("{number:>5}  {text}\n"),
-        }
-    }
-    out += "\noperations (values are device + 1 and operation + 1, 80 is the initial value):\n";
-    for line in system.net.world().story(system.memory(&state)) {
-        out += &format!("  {line}\n");
-    }
-    out
+    let values = "values are device + 1 and operation + 1, 80 is the initial value";
+    weft_explore::report::counterexample(system, violation, values)
 }

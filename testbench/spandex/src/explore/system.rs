@@ -5,6 +5,7 @@ use super::{Config, Kind, judge};
 use std::collections::HashMap;
 use weft_explore::block::Block;
 use weft_explore::net::{Event, Net};
+use weft_explore::report::Told;
 use weft_explore::search::Space;
 
 /// A net to be explored. Blocks 0.. are the devices, the last one is the bank.
@@ -86,19 +87,6 @@ impl System {
     pub fn restart(&mut self, change: impl FnOnce(&mut Cores)) {
         self.net.restart(change);
         self.views.iter_mut().for_each(HashMap::clear);
-    }
-
-    /// Carries an action out; what happened is left in `event`.
-    ///
-    /// # Errors
-    /// What went wrong.
-    pub fn act(&mut self, state: &[u32], action: u64, event: &mut Event) -> Result<Box<[u32]>, String> {
-        let next = self.net.act(state, action, event)?;
-        let memory = self.net.world_of(&next);
-        if memory.quiet() && memory.prepared == self.config().prelude.len() && self.net.rests(&next) {
-            self.judge(&next)?;
-        }
-        Ok(next)
     }
 
     /// Does the prelude: an operation begins when nothing else moves any more.
@@ -281,6 +269,25 @@ fn mesi(own: &mut Block, at: u32, line: u64) -> Held {
         }
     }
     Held::default()
+}
+
+impl Told for System {
+    fn act(&mut self, state: &[u32], action: u64, event: &mut Event) -> Result<Box<[u32]>, String> {
+        let next = self.net.act(state, action, event)?;
+        let memory = self.net.world_of(&next);
+        if memory.quiet() && memory.prepared == self.config().prelude.len() && self.net.rests(&next) {
+            self.judge(&next)?;
+        }
+        Ok(next)
+    }
+
+    fn tell(&self, event: &Event) -> Vec<String> {
+        self.net.tell(event)
+    }
+
+    fn story(&self, state: &[u32]) -> Vec<String> {
+        self.net.story(state)
+    }
 }
 
 impl Space for System {

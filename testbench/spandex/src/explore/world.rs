@@ -71,6 +71,10 @@ impl World for Cores {
         if state.quiet() { judge::check(self, state, None) } else { Ok(()) }
     }
 
+    fn story(&self, state: &Memory) -> Vec<String> {
+        Cores::story(self, state)
+    }
+
     fn text(&self, place: &str, form: &Form, message: &[u64]) -> String {
         super::report::message(place, form, message)
     }
