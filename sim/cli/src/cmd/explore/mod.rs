@@ -2,6 +2,7 @@
 
 mod directory;
 mod mgcc;
+mod srsp;
 
 use crate::failure::{Failure, Outcome, say};
 use crate::proved::explored::{self, Row};
@@ -20,6 +21,8 @@ enum What {
     Mgcc(mgcc::Args),
     /// L1s, banks, directory slices, fence units and INV networks of a protocol of `rec-4gpu` and `hmg-4gpu`.
     Directory(directory::Args),
+    /// L1s and an L2 bank of a protocol of `srsp-64cu`: sRSP, bRSP, sRSPOpt, hLRC, DeNovo-B.
+    Srsp(srsp::Args),
 }
 
 /// Arguments of `weft explore`.
@@ -37,6 +40,7 @@ pub fn run(args: &Args) -> Outcome {
     match &args.what {
         What::Mgcc(args) => mgcc::run(args),
         What::Directory(args) => directory::run(args),
+        What::Srsp(args) => srsp::run(args),
     }
 }
 

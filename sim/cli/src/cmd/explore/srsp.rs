@@ -1,0 +1,118 @@
+//! `weft explore srsp`: L1s and an L2 bank of the sRSP family, with scoped synchronisation or registered lines.
+
+use super::{Ends, shown};
+use crate::failure::{Failure, Outcome, say};
+use anyhow::anyhow;
+use weft_explore::net::Timing;
+use weft_fabric::config::FabricConfig;
+use weft_srsp_explore::{Config, MOST_LINES, MOST_OPERATIONS, Op, build, explore, report, smallest, walks};
+
+/// Arguments of `weft explore srsp`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Protocol; `weft list fabrics srsp-64cu` names them.
+    #[arg(long, default_value = "srsp")]
+    protocol: String,
+    /// Lines, which meet in one set; each has a word of data and a synchronisation variable.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_LINES)))]
+    lines: u32,
+    /// Waves of each CU, numbered one CU after the other; with all CUs at most four.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4), value_name = "N")]
+    per_cu: u8,
+    /// What a wave may issue: LD or ST of a line's data, or an access of its variable by its name in the publication (ld_acq_wg, st_rel_cmp, rmw_ar_wg,
+    /// cas_rem_acq, st_rem_rel ..), of a line X, Y, Z, A.. Given again it is of the next wave; the last list stands for all further ones.
+    #[arg(long, value_name = "OP,OP..", default_values = ["LD Y,ST Y,ld_acq_wg X,st_rel_wg X"])]
+    ops: Vec<String>,
+    /// A wave issues its list of --ops from its beginning, and not anything of it.
+    #[arg(long)]
+    in_order: bool,
+    /// Operations of each wave; the last number stands for all further waves.
+    #[arg(long, value_delimiter = ',', num_args = 1, default_value = "1", value_name = "N,N..")]
+    budget: Vec<usize>,
+    /// Plain loads of a wave that may be open together.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    open: u8,
+    /// Messages that a link holds before it holds its sender back.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    link: usize,
+    /// A fault: a value of the fabric's key inject.
+    #[arg(long, default_value = "none", value_name = "FAULT")]
+    inject: String,
+    /// Changes a key of the fabric, whose sizes are the smallest: cus=3, l1_sfifo=3, broadcast_order=token.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Blocks may also stop in the middle of their work: many more states.
+    #[arg(long)]
+    free: bool,
+    /// Random walks instead of all states, for what is too large.
+    #[arg(long, value_name = "N")]
+    walks: Option<u64>,
+    /// Names the rows of the tables and the races that were not reached, each with why.
+    #[arg(long)]
+    unreached: bool,
+    #[command(flatten)]
+    ends: Ends,
+}
+
+impl Args {
+    fn fabric(&self) -> Result<FabricConfig, Failure> {
+        let mut fabric = smallest();
+        fabric.set(&format!("protocol={}", self.protocol)).map_err(Failure::input)?;
+        fabric.set(&format!("inject={}", self.inject)).map_err(Failure::input)?;
+        for pair in &self.set {
+            fabric.set(pair).map_err(Failure::input)?;
+        }
+        fabric.validate().map_err(Failure::input)?;
+        Ok(fabric)
+    }
+
+    fn config(&self) -> Result<Config, Failure> {
+        let bad = |text: String| Failure::input(anyhow!(text));
+        if self.link == 0 || self.budget.iter().any(|budget| *budget > MOST_OPERATIONS) {
+            return Err(bad(format!(
+                "--link is at least 1, each number of --budget at most {MOST_OPERATIONS}"
+            )));
+        }
+        let gpu = self.fabric()?.srsp().ok_or_else(|| bad("this is no fabric of the family srsp".into()))?;
+        Ok(Config {
+            lines: self.lines as usize,
+            waves: self.per_cu.into(),
+            in_order: self.in_order,
+            alphabets: self.ops.iter().map(|list| self.alphabet(list)).collect::<Result<_, _>>()?,
+            budgets: self.budget.clone(),
+            open: self.open.into(),
+            link: self.link,
+            timing: if self.free { Timing::Free } else { Timing::Bursts },
+            ..Config::of(gpu)
+        })
+    }
+
+    fn alphabet(&self, list: &str) -> Result<Vec<Op>, Failure> {
+        let each = |text: &str| {
+            let op: Op = text.parse().map_err(|error: String| anyhow!("--ops: {error}"))?;
+            if op.line() >= self.lines as usize {
+                let text = text.trim();
+                return Err(anyhow!("--ops {text}: --lines is {}; more lines make it legal", self.lines));
+            }
+            Ok(op)
+        };
+        list.split(',').map(each).collect::<Result<_, _>>().map_err(Failure::input)
+    }
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// Values out of their range; a violation; a waveform that cannot be written.
+pub fn run(args: &Args) -> Outcome {
+    let config = args.config()?;
+    let mut system = build(&config).map_err(Failure::input)?;
+    let found = match args.walks {
+        Some(number) => walks(&mut system, number),
+        None => shown(|told| explore(&mut system, args.ends.limits(), told)),
+    };
+    say(report::table(&system, &found, args.unreached).trim_end())?;
+    let Some(violation) = &found.violation else { return Ok(()) };
+    say(format!("\n{}", report::counterexample(&mut system, violation).trim_end()))?;
+    args.ends.violated(&mut system.net, violation)
+}
