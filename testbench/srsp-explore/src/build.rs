@@ -183,12 +183,12 @@ fn connect(joins: &mut Joins<Cus>, c: &Config, l1s: &[usize], banks: &[usize]) {
     // The world's links come first.
     for (number, bank) in banks.iter().enumerate() {
         let memory = joins.net.link(&format!("memory{number}"), Order::Any, ROOM);
-        debug_assert_eq!(memory, c.from_memory(number));
+        debug_assert_eq!(memory, c.memory_link(number));
         joins.feed((*bank, "mem_rsp"), Feed::Link(memory));
         joins.drain((*bank, "mem_req"), Drain::World(ports.memory(number)));
     }
     let probes = links(joins, "hub", ROOM);
-    debug_assert_eq!(probes.first(), Some(&c.from_hub(0)));
+    debug_assert_eq!(probes.first(), Some(&c.hub_link(0)));
     let packs = links(joins, "pack", c.link);
     for (cu, l1) in l1s.iter().copied().enumerate() {
         joins.feed((l1, "cu_req"), Feed::World(ports.requests(cu)));

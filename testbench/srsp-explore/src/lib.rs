@@ -116,12 +116,12 @@ impl Config {
     }
 
     /// The link from the memory of a bank; the world's links come first.
-    fn from_memory(&self, bank: usize) -> usize {
+    fn memory_link(&self, bank: usize) -> usize {
         bank
     }
 
     /// The link from the hub to a CU.
-    fn from_hub(&self, cu: usize) -> usize {
+    fn hub_link(&self, cu: usize) -> usize {
         self.banks() + cu
     }
 }

@@ -185,7 +185,7 @@ impl Cus {
         let probe = self.probe.message(&fields);
         let mask = form.get(m, "dst");
         let chosen = (0..self.config.cus()).filter(|cu| mask >> cu & 1 == 1);
-        chosen.map(|cu| (self.config.from_hub(cu), probe.clone())).collect()
+        chosen.map(|cu| (self.config.hub_link(cu), probe.clone())).collect()
     }
 
     fn perform(
@@ -222,7 +222,7 @@ impl Cus {
             _ => {}
         }
         let answer = self.memory.message(&[("id", form.get(m, "id")), ("data", data)]);
-        Ok(vec![(self.config.from_memory(bank), answer)])
+        Ok(vec![(self.config.memory_link(bank), answer)])
     }
 }
 
