@@ -128,8 +128,7 @@ pub fn run(args: &Args) -> Outcome {
         None => shown(|told| explore(&mut system, args.ends.limits(), told)),
     };
     say(report::table(&system, &found, args.unreached).trim_end())?;
-    let (reached, all) = report::covered(&system);
-    args.ends.note(&system.net, &found, (reached.len(), all.len()))?;
+    args.ends.note(&system.net, &found)?;
     let Some(violation) = &found.violation else { return Ok(()) };
     say(format!("\n{}", report::counterexample(&mut system, violation).trim_end()))?;
     args.ends.violated(&mut system.net, violation)

@@ -121,7 +121,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let found = shown(|told| explore(&mut net, args.ends.limits(), told));
     say(report::table(&net, &found).trim_end())?;
-    args.ends.note(&net, &found, report::covered(&net))?;
+    args.ends.note(&net, &found)?;
     let Some(violation) = &found.violation else { return Ok(()) };
     say(format!("\n{}", report::counterexample(&mut net, violation).trim_end()))?;
     args.ends.violated(&mut net, violation)

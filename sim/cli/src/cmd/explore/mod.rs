@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use weft_engine::digest::Digest;
 use weft_explore::net::{Net, World};
+use weft_explore::report;
 use weft_explore::search::{Explored, Limits, Progress, Violation};
 
 /// What can be explored.
@@ -89,8 +90,8 @@ impl Ends {
         }
     }
 
-    /// Notes what was found, with how many rows and races were reached, of how many.
-    fn note<W: World>(&self, net: &Net<W>, found: &Explored, (reached, rows): (usize, usize)) -> Outcome {
+    /// Notes what was found.
+    fn note<W: World>(&self, net: &Net<W>, found: &Explored) -> Outcome {
         let Some(file) = &self.record else { return Ok(()) };
         let end = match (&found.violation, found.complete) {
             (Some(violation), _) => violation.text.lines().next().unwrap_or_default(),
@@ -98,6 +99,7 @@ impl Ends {
             (None, false) if found.states == 0 => "walks",
             (None, false) => "limit",
         };
+        let (reached, rows) = report::covered(&net.blocks);
         let way = found.violation.as_ref().map_or(found.depth, |violation| violation.path.len());
         let row = Row {
             command: command(std::env::args()),
@@ -105,8 +107,8 @@ impl Ends {
             end: end.to_string(),
             states: found.states as u64,
             depth: way as u64,
-            reached: reached as u64,
-            rows: rows as u64,
+            reached: reached.len() as u64,
+            rows: rows.len() as u64,
         };
         explored::add(file, row).map_err(Failure::Input)
     }

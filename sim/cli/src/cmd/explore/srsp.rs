@@ -107,11 +107,15 @@ impl Args {
 pub fn run(args: &Args) -> Outcome {
     let config = args.config()?;
     let mut system = build(&config).map_err(Failure::input)?;
+    if let Some(row) = args.ends.known(&system.net)? {
+        return args.ends.tell(&row);
+    }
     let found = match args.walks {
         Some(number) => walks(&mut system, number),
         None => shown(|told| explore(&mut system, args.ends.limits(), told)),
     };
     say(report::table(&system, &found, args.unreached).trim_end())?;
+    args.ends.note(&system.net, &found)?;
     let Some(violation) = &found.violation else { return Ok(()) };
     say(format!("\n{}", report::counterexample(&mut system, violation).trim_end()))?;
     args.ends.violated(&mut system.net, violation)
