@@ -3,6 +3,7 @@
 mod bad_input;
 mod basics;
 mod check;
+mod circuits;
 mod cluster;
 mod digest;
 mod documentation;

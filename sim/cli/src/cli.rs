@@ -40,6 +40,8 @@ enum Command {
     Area(cmd::area::Args),
     /// Compares the exported Verilog with the engine: same random stimulus, all outputs, every cycle.
     Cosim(cmd::cosim::Args),
+    /// Random circuits in native code beside the interpreter, Icarus and Verilator; one that differs is made small.
+    Circuits(cmd::circuits::Args),
     /// Every interleaving of a tiny system, on the hardware itself; prints the shortest way to what must not happen.
     Explore(cmd::explore::Args),
     /// Small tests of memory models: what a model allows, by enumeration, and what a fabric shows in many places, layouts and timings.
@@ -107,6 +109,7 @@ pub fn run() -> ExitCode {
         Command::Host(args) => cmd::host::run(&args),
         Command::Area(args) => cmd::area::run(&args),
         Command::Cosim(args) => cmd::cosim::run(&args),
+        Command::Circuits(args) => cmd::circuits::run(&args),
         Command::Explore(args) => cmd::explore::run(&args),
         Command::Litmus(args) => cmd::litmus::run(&args),
         Command::Stress(args) => cmd::stress::run(&args),

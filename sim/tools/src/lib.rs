@@ -2,6 +2,7 @@
 //! behind a host port, and the CPU time of peers.
 
 pub mod campaign;
+pub mod circuits;
 pub mod cosim;
 pub mod cpu;
 pub mod external;

@@ -193,10 +193,33 @@ impl Noted {
     }
 }
 
-/// Digest of the lines of all sources, without unit tests and without lines that are nothing but a comment.
+/// Digest of what a comparison of random circuits depends on: generator, language, engine, and what runs the simulators.
+///
+/// # Errors
+/// A checkout whose sources cannot be read.
+pub fn circuits() -> io::Result<u64> {
+    let places = [
+        "hdl/circuits/src",
+        "hdl/rtl/src",
+        "sim/engine/src",
+        "sim/tools/src/circuits",
+        "sim/tools/src/cosim",
+        "sim/tools/src/external",
+        "sim/tools/src/external.rs",
+        "scripts/requirements.txt",
+    ];
+    lines(checkout(), &places, true)
+}
+
 fn sources(root: &Path, tool: Tool) -> io::Result<u64> {
+    lines(root, tool.sources(), tool == Tool::Verilator)
+}
+
+/// Digest of the lines of all sources, without unit tests and without lines that are nothing but a comment; if
+/// there is native code, also of the versions of what makes it.
+fn lines(root: &Path, places: &[&str], native: bool) -> io::Result<u64> {
     let mut digest = Digest::default();
-    for place in tool.sources() {
+    for place in places {
         for path in files(&root.join(place))? {
             let _ = writeln!(digest, "{}", path.strip_prefix(root).unwrap_or(&path).display());
             for line in std::fs::read_to_string(&path)?.lines().map(str::trim) {
@@ -206,10 +229,9 @@ fn sources(root: &Path, tool: Tool) -> io::Result<u64> {
             }
         }
     }
-    if tool == Tool::Yosys {
+    if !native {
         return Ok(digest.value());
     }
-    // The versions of what makes native code.
     let lock = std::fs::read_to_string(root.join("Cargo.lock"))?;
     let mut lines = lock.lines();
     while let Some(line) = lines.next() {

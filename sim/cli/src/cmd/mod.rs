@@ -3,6 +3,7 @@
 pub mod area;
 pub mod bench;
 pub mod check;
+pub mod circuits;
 pub mod cosim;
 pub mod digest;
 pub mod explore;

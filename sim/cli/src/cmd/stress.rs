@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Operations after which no group of rounds is begun, those of the record among them; 1e6 is a million.
-    #[arg(long, value_name = "N", default_value = "1e6", value_parser = operations)]
+    #[arg(long, value_name = "N", default_value = "1e6", value_parser = whole)]
     operations: u64,
     /// Seconds after which none is begun.
     #[arg(long, value_name = "SECONDS")]
@@ -67,8 +67,8 @@ pub struct Args {
     json: Option<PathBuf>,
 }
 
-/// A number of operations: whole, also as 1e9.
-fn operations(text: &str) -> Result<u64, String> {
+/// A whole number from 1, also as 1e9.
+pub(super) fn whole(text: &str) -> Result<u64, String> {
     let (digits, zeros) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let power = zeros.parse().ok().and_then(|zeros| 10_u64.checked_pow(zeros));
     let number = digits.parse::<u64>().ok().zip(power).and_then(|(digits, power)| digits.checked_mul(power));
