@@ -3,11 +3,12 @@
 //! `<!-- weft: explored -->` in a page is the place of what was explored, `explored faults` of the ways to planted faults, `mutants` of what sees
 //! the mutants of each block, `mutants kinds` of each kind, `mutants survivors` of those that nothing sees,
 //! `mutants twice` of one in each block that several means see, `stress` of random operations, `stress faults` of planted faults that they were asked for, `formal`
-//! of assertions.
+//! of assertions, `circuits` of random circuits, `readers` of readers under random input.
 
 pub mod explored;
 mod formal;
 mod mutants;
+mod sheet;
 mod stress;
 
 use crate::document::Block;
@@ -22,7 +23,7 @@ struct Part {
     make: fn(&Path) -> Result<Vec<Block>, Error>,
 }
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 11] = [
     Part { mark: "explored", heading: "Every interleaving", make: explored::sound },
     Part { mark: "explored faults", heading: "Ways to planted faults", make: explored::faults },
     Part { mark: "mutants", heading: "Mutants", make: mutants::blocks },
@@ -32,6 +33,8 @@ const PARTS: [Part; 9] = [
     Part { mark: "stress", heading: "Random operations", make: stress::table },
     Part { mark: "stress faults", heading: "Planted faults and random operations", make: stress::faults },
     Part { mark: "formal", heading: "Assertions", make: formal::table },
+    Part { mark: "circuits", heading: "Random circuits", make: sheet::circuits },
+    Part { mark: "readers", heading: "Readers", make: sheet::readers },
 ];
 
 /// The page with its tables made anew.

@@ -17,6 +17,11 @@ fn filled(folder: &tempfile::TempDir, mark: &str) -> String {
     page(folder.path(), &text).unwrap_or_else(|e| panic!("{e:#}"))
 }
 
+fn page_error(folder: &tempfile::TempDir, mark: &str) -> String {
+    let text = format!("<!-- weft: {mark} -->\n<!-- weft: end -->\n");
+    page(folder.path(), &text).expect_err("no table").to_string()
+}
+
 #[test]
 fn operations_are_summed_by_fabric_and_protocol() {
     let head = "fabric,keys,seed,hardware,groups,rounds,operations,judged,cycles\n";
@@ -119,11 +124,20 @@ fn assertions_are_counted_by_block() {
 }
 
 #[test]
+fn a_record_shows_some_of_its_columns() {
+    let rows = "seed,cycles,with,sources,circuits\n1,50,interpreter iverilog,00,100000\n";
+    let page = filled(&folder(&[("circuits.csv", rows)]), "circuits");
+    assert!(page.contains("| 1 | interpreter iverilog | 50 | 100 000 |"), "{page}");
+    let folder = folder(&[("circuits.csv", "seed,cycles\n1,50\n")]);
+    let error = page_error(&folder, "circuits");
+    assert!(error.contains("has no column with"), "{error}");
+}
+
+#[test]
 fn a_folder_without_records_says_so_and_a_wrong_mark_is_told() {
     let folder = folder(&[]);
     assert_eq!(filled(&folder, "mutants").matches("Nothing is recorded.").count(), 1);
-    let text = "<!-- weft: nothing -->\n<!-- weft: end -->\n";
-    let error = page(folder.path(), text).expect_err("no such table").to_string();
+    let error = page_error(&folder, "nothing");
     assert!(error.contains("line 1") && error.contains("explored faults"), "{error}");
 }
 
