@@ -12,22 +12,21 @@ use weft_stress::round::Counts;
 /// Rounds, operations and accesses of each fabric and protocol, over models, other keys, seeds and hardware.
 pub fn table(records: &Path) -> Result<Vec<Block>, Error> {
     let record = Record::read(&records.join("stress.csv"))?;
-    let mut sums: BTreeMap<(String, String), Counts> = BTreeMap::new();
+    let mut sums: BTreeMap<String, Counts> = BTreeMap::new();
     let mut all = Counts::default();
     for row in record.rows() {
-        let protocol = row.keys.split(' ').find_map(|key| key.strip_prefix("protocol="));
-        *sums.entry((row.fabric.clone(), protocol.unwrap_or("-").to_string())).or_default() += row.counts();
+        let protocol = row.keys.split(' ').find(|key| key.starts_with("protocol="));
+        let of = format!("`{}`", [row.fabric.as_str(), protocol.unwrap_or_default()].join(" ").trim_end());
+        *sums.entry(of).or_default() += row.counts();
         all += row.counts();
     }
     let cells = |c: &Counts| [c.rounds, c.operations, c.judged, c.cycles].map(grouped);
-    let line = |((fabric, protocol), counts): (&(String, String), &Counts)| {
-        [format!("`{fabric}`"), format!("`{protocol}`")].into_iter().chain(cells(counts)).collect()
-    };
+    let line = |(of, counts): (&String, &Counts)| [of.clone()].into_iter().chain(cells(counts)).collect();
     let mut rows: Vec<Vec<String>> = sums.iter().map(line).collect();
     if !rows.is_empty() {
-        rows.push(["all".to_string(), String::new()].into_iter().chain(cells(&all)).collect());
+        rows.push(["all".to_string()].into_iter().chain(cells(&all)).collect());
     }
-    Ok(lines(&["fabric", "protocol", "rounds", "operations", "judged by axioms", "cycles"], rows))
+    Ok(lines(&["fabric", "rounds", "operations", "judged by axioms", "cycles"], rows))
 }
 
 /// A planted fault that random programs were asked for.
@@ -51,29 +50,28 @@ impl Fault {
 /// A line for each fabric and fault, over protocols.
 pub fn faults(records: &Path) -> Result<Vec<Block>, Error> {
     let file = records.join("stress-faults.csv");
-    let mut of: BTreeMap<(String, String), Vec<Fault>> = BTreeMap::new();
+    let mut of: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
     if file.exists() {
         let wrong = || format!("{} is no record of scripts/stress --faults", file.display());
         for fault in csv::Reader::from_path(&file).with_context(wrong)?.deserialize() {
             let fault: Fault = fault.with_context(wrong)?;
-            of.entry((fault.fabric.clone(), fault.fault.clone())).or_default().push(fault);
+            of.entry(format!("`{} {}`", fault.fabric, fault.fault)).or_default().push(fault);
         }
     }
-    let line = |((fabric, fault), asked): (&(String, String), &Vec<Fault>)| {
+    let line = |(name, asked): (&String, &Vec<Fault>)| {
         let found = || asked.iter().filter(|fault| fault.is_found());
         let most = found().map(|fault| fault.operations).max().map_or("-".into(), grouped);
         let shown: BTreeSet<&str> = found().map(|fault| fault.shown.as_str()).collect();
         let left =
             asked.iter().filter(|fault| !fault.is_found()).map(|fault| format!("`{}`", fault.protocol));
         vec![
-            format!("`{fabric}`"),
-            format!("`{fault}`"),
+            name.clone(),
             format!("{} of {}", found().count(), asked.len()),
             most,
             shown.into_iter().collect::<Vec<_>>().join(", "),
             left.collect::<Vec<_>>().join(" "),
         ]
     };
-    let head = ["fabric", "fault", "protocols", "most operations", "shown by", "not found"];
+    let head = ["fault", "protocols", "most operations", "shown by", "not found"];
     Ok(lines(&head, of.iter().map(line).collect()))
 }
