@@ -10,6 +10,7 @@ mod documentation;
 mod events;
 mod files;
 mod fpga;
+mod fuzz;
 mod hardware;
 mod hmg;
 mod host;

@@ -19,9 +19,19 @@ const PART: usize = 3;
 /// (at most half of them), and, if there are none, those that the word is a part of.
 pub fn near<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let word = word.to_lowercase();
-    let known: Vec<(usize, &str)> =
-        known.into_iter().map(|name| (strsim::osa_distance(&word, &name.to_lowercase()), name)).collect();
-    let alike = |(edits, name): &&(usize, &str)| 2 * edits <= word.chars().count().max(name.chars().count());
+    let letters = word.chars().count();
+    let known: Vec<(usize, &str)> = known
+        .into_iter()
+        .map(|name| {
+            let (shorter, longer) = (letters.min(name.chars().count()), letters.max(name.chars().count()));
+            // Lengths that differ by more than half say enough, and a word may be as long as a file.
+            let least = longer - shorter;
+            let edits =
+                if 2 * least > longer { least } else { strsim::osa_distance(&word, &name.to_lowercase()) };
+            (edits, name)
+        })
+        .collect();
+    let alike = |(edits, name): &&(usize, &str)| 2 * edits <= letters.max(name.chars().count());
     let mut found: Vec<(usize, &str)> = known.iter().filter(alike).copied().collect();
     if found.is_empty() && word.len() >= PART {
         found = known.into_iter().filter(|(_, name)| name.to_lowercase().contains(&word)).collect();
@@ -94,6 +104,17 @@ mod tests {
     fn a_part_of_a_name_is_near_when_nothing_else_is() {
         assert_eq!(near("latency", ["l2_pool", "link_latency_of_far_gpus"]), ["link_latency_of_far_gpus"]);
         assert_eq!(near("by", KEYS), [""; 0], "two letters are part of much");
+        let parts = ["link_latency_of_far_gpus", "a_latency_of_far_gpus"];
+        assert_eq!(near("latency", parts), ["a_latency_of_far_gpus"], "the shortest is meant");
+    }
+
+    #[test]
+    fn a_word_as_long_as_a_file_is_near_to_nothing_at_once() {
+        let begun = std::time::Instant::now();
+        let names: Vec<String> = (0..1000).map(|n| format!("name_of_a_key_{n}")).collect();
+        let word = "n".repeat(1 << 20);
+        assert_eq!(near(&word, names.iter().map(String::as_str)), [""; 0]);
+        assert!(begun.elapsed().as_secs() < 5, "no distance of all letters is reckoned");
     }
 
     #[test]

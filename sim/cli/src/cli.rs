@@ -48,6 +48,8 @@ enum Command {
     Litmus(cmd::litmus::Args),
     /// Random programs on a fabric with random parameters, checked by value and by axioms; a failing one is made small.
     Stress(cmd::stress::Args),
+    /// Readers of all files, given what no writer writes: none may panic, hang, or take memory without measure.
+    Fuzz(cmd::fuzz::Args),
     /// Judges an execution that `weft run --record` has recorded by the axioms of its memory model, and tells the races of its program.
     Check(cmd::check::Args),
     /// Whether small programs are legal under a memory model, by enumeration: every race with its two accesses.
@@ -113,6 +115,7 @@ pub fn run() -> ExitCode {
         Command::Explore(args) => cmd::explore::run(&args),
         Command::Litmus(args) => cmd::litmus::run(&args),
         Command::Stress(args) => cmd::stress::run(&args),
+        Command::Fuzz(args) => cmd::fuzz::run(&args),
         Command::Check(args) => cmd::check::run(&args),
         Command::Races(args) => cmd::races::run(&args),
         Command::Trace(args) => cmd::trace::run(&args),

@@ -47,11 +47,19 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Input(e) | Failure::Check(e) | Failure::Partial(e) | Failure::Signal(_, e) => {
-                write!(f, "{e:#}")
-            }
+            Failure::Input(e) => f.write_str(&line(&format!("{e:#}"))),
+            Failure::Check(e) | Failure::Partial(e) | Failure::Signal(_, e) => write!(f, "{e:#}"),
         }
     }
+}
+
+/// A sentence in one line, whatever it quotes of a file: what would end the line, or steer a terminal, is escaped.
+fn line(text: &str) -> String {
+    let shown = |c: char| match c.is_control() {
+        true => c.escape_default().collect(),
+        false => c.to_string(),
+    };
+    text.chars().map(shown).collect()
 }
 
 impl Failure {

@@ -55,6 +55,7 @@ mod cluster;
 mod cmd;
 mod document;
 mod failure;
+mod fuzz;
 mod graph;
 mod lab;
 mod marks;

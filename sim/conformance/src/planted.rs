@@ -53,23 +53,23 @@ const COLUMNS: &str = "fabric,protocols,keys,fault,command,most,suite,note";
 
 /// A fault of some protocols of a fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planted {
+pub struct Planted<'a> {
     /// The fabric.
-    pub fabric: &'static str,
+    pub fabric: &'a str,
     /// Protocols.
-    pub protocols: Vec<&'static str>,
+    pub protocols: Vec<&'a str>,
     /// Other keys as KEY=VALUE.
-    pub keys: Vec<&'static str>,
+    pub keys: Vec<&'a str>,
     /// The key that plants the fault, as KEY=VALUE.
-    pub fault: &'static str,
+    pub fault: &'a str,
     /// Verb and words of the command; none if nothing can see the fault.
-    pub command: Vec<&'static str>,
+    pub command: Vec<&'a str>,
     /// Seeds that it may take.
     pub most: u32,
     /// Protocols with which the suite asks it.
-    pub suite: Vec<&'static str>,
+    pub suite: Vec<&'a str>,
     /// How it shows, or why it cannot.
-    pub note: &'static str,
+    pub note: &'a str,
 }
 
 /// A line that is no row.
@@ -94,27 +94,32 @@ impl File {
     ///
     /// # Errors
     /// A line that is no row.
-    pub fn rows(self) -> Result<Vec<Planted>, PlantedError> {
-        let lines = (1..).zip(self.text.lines()).filter(|(_, line)| !line.starts_with('#'));
-        let mut lines = lines.map(|(number, line)| (number, line.trim_end()));
-        let wrong = |line, problem| PlantedError { file: self.name, line, problem };
-        match lines.next() {
-            Some((_, COLUMNS)) => {}
-            other => {
-                return Err(wrong(other.map_or(0, |(n, _)| n), format!("the columns are not {COLUMNS}")));
-            }
-        }
-        lines.map(|(number, line)| row(line).map_err(|problem| wrong(number, problem))).collect()
+    pub fn rows(self) -> Result<Vec<Planted<'static>>, PlantedError> {
+        read(self.name, self.text)
     }
 }
 
-fn row(line: &'static str) -> Result<Planted, String> {
+/// The rows of a text, which errors call `file`.
+///
+/// # Errors
+/// A line that is no row.
+pub fn read<'a>(file: &'static str, text: &'a str) -> Result<Vec<Planted<'a>>, PlantedError> {
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.starts_with('#'));
+    let mut lines = lines.map(|(number, line)| (number, line.trim_end()));
+    let wrong = |line, problem| PlantedError { file, line, problem };
+    match lines.next() {
+        Some((_, COLUMNS)) => {}
+        other => {
+            return Err(wrong(other.map_or(0, |(n, _)| n), format!("the columns are not {COLUMNS}")));
+        }
+    }
+    lines.map(|(number, line)| row(line).map_err(|problem| wrong(number, problem))).collect()
+}
+
+fn row(line: &str) -> Result<Planted<'_>, String> {
     let cells: Vec<&str> = line.splitn(8, ',').collect();
     let &[fabric, protocols, keys, fault, command, most, suite, note] = &cells[..] else {
         return Err(format!("{} columns, and there are {COLUMNS}", cells.len()));
-    };
-    let words = |cell: &'static str| -> Vec<&'static str> {
-        cell.split(' ').filter(|word| !word.is_empty() && *word != "-").collect()
     };
     let most = most.parse().map_err(|_| format!("most = {most:?} is no number"))?;
     let command = match words(command)[..] {
@@ -136,8 +141,12 @@ fn row(line: &'static str) -> Result<Planted, String> {
     Ok(Planted { fabric, protocols, keys, fault, command, most, suite, note })
 }
 
+fn words(cell: &str) -> Vec<&str> {
+    cell.split(' ').filter(|word| !word.is_empty() && *word != "-").collect()
+}
+
 /// The protocols that a word of the column stands for.
-fn protocols_of(word: &'static str) -> Result<Vec<&'static str>, String> {
+fn protocols_of(word: &str) -> Result<Vec<&str>, String> {
     let has: fn(Protocol) -> bool = match word {
         "@all" => |_| true,
         "@directories" => |of| of.directory().is_some(),
@@ -152,7 +161,7 @@ fn protocols_of(word: &'static str) -> Result<Vec<&'static str>, String> {
     Ok(PROTOCOLS.iter().copied().filter(|of| has(*of)).map(Protocol::name).collect())
 }
 
-impl Planted {
+impl Planted<'_> {
     /// Arguments of the program: the command with one of the row's protocols and a seed, with the fault or on sound hardware.
     /// Nothing for what cannot be seen.
     pub fn args(&self, protocol: &str, planted: bool, seed: u32) -> Option<Vec<String>> {

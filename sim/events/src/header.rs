@@ -152,7 +152,7 @@ impl Header {
         let at = self.address(line);
         let end = at.checked_add(u64::from(self.line))?;
         let behind = |a: &Array| a.at.saturating_add(a.bytes);
-        let piece = self.arrays.iter().find(|a| a.at < end && at < behind(a))?;
+        let piece = self.arrays.iter().find(|a| a.bytes > 0 && a.at < end && at < behind(a))?;
         let element = |byte: u64| piece.offset.saturating_add(byte) / piece.element.max(1);
         let first = element(at.saturating_sub(piece.at));
         let last = element(behind(piece).min(end) - piece.at - 1);

@@ -155,7 +155,7 @@ fn latest(moments: &[Moment], number: usize) -> Option<usize> {
     let reasons = (first..number).filter_map(|other| Some((when(&moments[other])?, other)));
     let earlier = reasons.max();
     // A row may look at what comes in its own cycle; a block with a stage in front of its table has had the message shortly before.
-    let recent = earlier.is_some_and(|((arrives, _), _)| arrives + STAGES >= of.cycle);
+    let recent = earlier.is_some_and(|((arrives, _), _)| arrives.saturating_add(STAGES) >= of.cycle);
     let same = |moment: &Moment| moment.to == Some(of.from) && moment.arrives == of.cycle;
     let now = moments[first..].iter().take_while(|moment| moment.cycle <= of.cycle);
     let now = now.enumerate().filter(|(_, moment)| of.kind == Kind::Row && !recent && same(moment)).last();

@@ -346,7 +346,9 @@ impl Parser<'_> {
         let actor = |a: u32| (a as usize) < h.actors.len();
         let block = |a: &crate::Actor| a.block.is_none_or(|b| (b as usize) < h.blocks.len());
         let sound = h.actors.iter().all(block)
-            && h.channels.iter().all(|c| actor(c.from) && actor(c.to))
+            && h.channels
+                .iter()
+                .all(|c| actor(c.from) && actor(c.to) && c.fields.iter().all(|f| f.width > 0))
             && h.meters.iter().all(|m| actor(m.actor));
         if sound && h.line > 0 && h.interval > 0 { Ok(()) } else { Err("its head contradicts itself".into()) }
     }

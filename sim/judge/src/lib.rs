@@ -23,6 +23,7 @@ mod memory;
 mod order;
 mod race;
 mod report;
+mod sound;
 mod source;
 
 pub use report::{Axiom, Named, Race, Step, Violation};
@@ -159,6 +160,7 @@ pub fn judge_records(
     let thread =
         |known: bool| if known { Ok(()) } else { Err(JudgeError::Order("a thread acts before it begins")) };
     while let Some(record) = next()? {
+        sound::check(&record).map_err(JudgeError::Order)?;
         let inside = JudgeError::Order("an access lies outside of any kernel");
         match record {
             Record::Memory { addr, bytes } => judge.memory.write(addr, &bytes),

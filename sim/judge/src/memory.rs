@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-const PAGE: u64 = 4096;
+/// Bytes that are held together: few, for a recording may tell one of many.
+const PIECE: usize = 64;
 
 /// What a location may hold: one value, unless the order of the last writes to it is not known.
 pub type Values = Vec<u32>;
@@ -10,16 +11,21 @@ pub type Values = Vec<u32>;
 /// Bytes that are known, and locations of which only a choice is.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    pages: HashMap<u64, Vec<u8>>,
+    pieces: HashMap<u64, [u8; PIECE]>,
     unsure: HashMap<u64, (u8, Values)>,
+}
+
+/// Piece of an address, and place in it.
+fn place(addr: u64) -> (u64, usize) {
+    (addr / PIECE as u64, (addr % PIECE as u64) as usize)
 }
 
 impl Memory {
     /// The host, or a kernel's last write, puts bytes into memory.
     pub fn write(&mut self, addr: u64, bytes: &[u8]) {
         for (addr, byte) in (addr..).zip(bytes) {
-            let page = self.pages.entry(addr / PAGE).or_insert_with(|| vec![0; PAGE as usize]);
-            page[(addr % PAGE) as usize] = *byte;
+            let (piece, at) = place(addr);
+            self.pieces.entry(piece).or_insert([0; PIECE])[at] = *byte;
             self.unsure.remove(&addr);
         }
     }
@@ -33,7 +39,8 @@ impl Memory {
     }
 
     fn byte(&self, addr: u64) -> u8 {
-        self.pages.get(&(addr / PAGE)).map_or(0, |page| page[(addr % PAGE) as usize])
+        let (piece, at) = place(addr);
+        self.pieces.get(&piece).map_or(0, |piece| piece[at])
     }
 
     /// What a location of 1 or 4 bytes may hold.

@@ -84,7 +84,7 @@ fn replay(head: &Head, violation: &Violation) -> String {
         if word.chars().all(plain) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
     };
     let words: Vec<String> = head.command.iter().map(word).collect();
-    let (from, to) = (from.saturating_sub(MARGIN), to + MARGIN);
+    let (from, to) = (from.saturating_sub(MARGIN), to.saturating_add(MARGIN));
     format!("weft {} --waves vcd_out/check.fst --from {from} --to {to}", words.join(" "))
 }
 

@@ -31,7 +31,7 @@ pub struct Args {
 const QUIET: u64 = 10_000;
 
 /// A line of the request file.
-enum Frame {
+pub(crate) enum Frame {
     Send(String, Vec<(String, u64)>),
     Set(String, u64),
     Get(String),
@@ -89,7 +89,11 @@ fn talk<W: Wire>(interface: Interface, wire: W, frames: &[Frame]) -> Outcome {
     link.settle("the requests").map_err(Failure::check)
 }
 
-fn parse(text: &str, interface: &Interface) -> Result<Vec<Frame>, String> {
+/// The lines of a request file, for a block with this interface.
+///
+/// # Errors
+/// The first word that is none, with its line.
+pub(crate) fn parse(text: &str, interface: &Interface) -> Result<Vec<Frame>, String> {
     let mut frames = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();

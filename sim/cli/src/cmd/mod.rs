@@ -8,6 +8,7 @@ pub mod cosim;
 pub mod digest;
 pub mod explore;
 pub mod export;
+pub mod fuzz;
 pub mod host;
 pub mod ledger;
 pub mod list;

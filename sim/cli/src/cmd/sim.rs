@@ -33,7 +33,7 @@ pub struct Args {
 
 /// One step: what to drive, and how many cycles to clock.
 #[derive(Debug, PartialEq)]
-struct Step {
+pub(crate) struct Step {
     drive: Vec<(usize, Bv)>,
     cycles: u64,
 }
@@ -68,7 +68,11 @@ fn unknown_value(text: &str, port: &NetPort) -> String {
     }
 }
 
-fn parse(text: &str, inputs: &[NetPort]) -> Result<Vec<Step>, String> {
+/// The steps of a stimulus file, for a block with these inputs.
+///
+/// # Errors
+/// The first word that is none, with its line.
+pub(crate) fn parse(text: &str, inputs: &[NetPort]) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();

@@ -68,7 +68,7 @@ pub struct Args {
 }
 
 /// A whole number from 1, also as 1e9.
-pub(super) fn whole(text: &str) -> Result<u64, String> {
+pub(crate) fn whole(text: &str) -> Result<u64, String> {
     let (digits, zeros) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let power = zeros.parse().ok().and_then(|zeros| 10_u64.checked_pow(zeros));
     let number = digits.parse::<u64>().ok().zip(power).and_then(|(digits, power)| digits.checked_mul(power));

@@ -39,6 +39,11 @@ pub struct LogMemory {
 }
 
 impl LogMemory {
+    /// So many MB.
+    pub fn new(log_memory: u64) -> LogMemory {
+        LogMemory { log_memory }
+    }
+
     /// Reads a log that takes no more.
     ///
     /// # Errors

@@ -14,6 +14,9 @@ use weft_fabric::config::Place;
 /// Cycles after which a run fails when the file does not say.
 const MAX_CYCLES: u64 = 10_000_000_000;
 
+/// Most runs of a sweep: all are built before the first one begins.
+const MOST_RUNS: usize = 1_000_000;
+
 impl SweepFile {
     /// A built-in sweep, or the file at a path.
     ///
@@ -177,9 +180,16 @@ impl SweepFile {
             ("fabric", "write fabric = \"rec-4gpu-small\" or another of `weft list fabrics`"),
             ("workload", "write workloads = [\"stencil\", ...] with names of `weft list workloads`"),
         ];
-        match needs.iter().find(|(key, _)| !seen.contains_key(key)) {
-            Some((key, remedy)) => Err(anyhow!("{}: no {key} is given; {remedy}", self.file)),
-            None => Ok(()),
+        if let Some((key, remedy)) = needs.iter().find(|(key, _)| !seen.contains_key(key)) {
+            return Err(anyhow!("{}: no {key} is given; {remedy}", self.file));
+        }
+        let runs = self.axes.iter().try_fold(1_usize, |runs, axis| runs.checked_mul(axis.points.len()));
+        match runs.filter(|runs| *runs <= MOST_RUNS) {
+            Some(_) => Ok(()),
+            None => Err(anyhow!(
+                "{}: its axes have more than {MOST_RUNS} values in product, each a run; leave axes or values out",
+                self.file
+            )),
         }
     }
 }

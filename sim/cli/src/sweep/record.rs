@@ -6,7 +6,7 @@
 //! may be of another version of the program, whose name it holds (`weft`). A key that is newer than a row does
 //! not change it. Who looks for runs that are missing has their hardware, and learns which rows are of another.
 
-mod asked;
+pub(crate) mod asked;
 mod elsewhere;
 
 use super::columns::{CHECK, DATA, HARDWARE, IDENTITY, checksum, data_bytes, recorded, unchanged};

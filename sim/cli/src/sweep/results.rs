@@ -366,7 +366,7 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<File, OutputError> {
 ///
 /// # Errors
 /// None that cells can cause.
-pub(super) fn line(cells: &[String]) -> Result<Vec<u8>, Error> {
+pub fn line(cells: &[String]) -> Result<Vec<u8>, Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(cells)?;
     writer.into_inner().map_err(|e| anyhow!("{e}"))

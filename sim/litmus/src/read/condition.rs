@@ -119,7 +119,7 @@ fn starts(line: &str, word: &str) -> bool {
 /// A name that the test does not have, or what is no condition.
 fn formula(text: &str, line: usize, test: &Test) -> Result<Cond, ReadError> {
     let tokens = tokens(text);
-    let mut parser = Parser { tokens: &tokens, at: 0, line, test };
+    let mut parser = Parser { tokens: &tokens, at: 0, line, test, nested: 0 };
     let condition = parser.any()?;
     if let Some(word) = parser.peek() {
         return wrong(line, format!("{word:?} is left over behind the condition"));
@@ -154,7 +154,12 @@ struct Parser<'a> {
     at: usize,
     line: usize,
     test: &'a Test,
+    /// Negations and parentheses around the present place.
+    nested: usize,
 }
+
+/// Most negations and parentheses inside each other.
+const NESTED: usize = 100;
 
 /// One side of a comparison.
 enum Side {
@@ -193,6 +198,19 @@ impl Parser<'_> {
     }
 
     fn one(&mut self) -> Result<Cond, ReadError> {
+        self.nested += 1;
+        if self.nested > NESTED {
+            return wrong(
+                self.line,
+                format!("more than {NESTED} of ~ and ( are inside each other; write fewer"),
+            );
+        }
+        let one = self.bare();
+        self.nested -= 1;
+        one
+    }
+
+    fn bare(&mut self) -> Result<Cond, ReadError> {
         match self.peek() {
             Some("~" | "not") => {
                 self.at += 1;

@@ -29,11 +29,21 @@ pub(crate) fn wrong<T>(line: usize, problem: impl Into<String>) -> Result<T, Rea
     Err(ReadError { line, problem: problem.into() })
 }
 
+/// Most bytes of a test.
+const MOST: usize = 1 << 16;
+
 /// Reads a test of whatever format its first word says.
 ///
 /// # Errors
-/// Text that is no litmus test, or has what cannot be read.
+/// Text that is no litmus test, is longer than one can be, or has what cannot be read.
 pub fn read(text: &str) -> Result<Test, ReadError> {
+    if text.len() > MOST {
+        let long = text.len();
+        return wrong(
+            1,
+            format!("the text has {long} bytes, and a litmus test at most {MOST}; make it smaller"),
+        );
+    }
     let text = text.trim_start_matches('\u{feff}');
     let (line, first) = text.lines().enumerate().find(|(_, l)| !l.trim().is_empty()).unwrap_or((0, ""));
     match first.split_whitespace().next().unwrap_or("") {
@@ -53,7 +63,9 @@ pub fn read(text: &str) -> Result<Test, ReadError> {
 pub(crate) fn number(text: &str) -> Option<i64> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
     let value = match digits.strip_prefix("0x") {
-        Some(hex) => i64::from_str_radix(hex, 16).ok()?,
+        // A sign stands before all of it.
+        Some(hex) if hex.starts_with(|c: char| c.is_ascii_hexdigit()) => i64::from_str_radix(hex, 16).ok()?,
+        Some(_) => return None,
         None if digits.starts_with(|c: char| c.is_ascii_digit()) => digits.parse().ok()?,
         None => return None,
     };

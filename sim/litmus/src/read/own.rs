@@ -121,7 +121,7 @@ fn thread(test: &mut Test, body: &str, line: usize) -> Result<(), ReadError> {
     test.threads.push(Thread { place: place(at, number as u32, line)?, ..Thread::default() });
     let spaced = code.replace('{', " { ").replace('}', " } ").replace(';', " ; ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut own = Own { test, thread: number, line, words: &words, at: 0 };
+    let mut own = Own { test, thread: number, line, words: &words, at: 0, nested: 0 };
     while own.at < words.len() {
         own.statement()?;
     }
@@ -134,7 +134,12 @@ struct Own<'a> {
     line: usize,
     words: &'a [&'a str],
     at: usize,
+    /// Braces around the present place.
+    nested: usize,
 }
+
+/// Most braces inside each other.
+const NESTED: usize = 100;
 
 impl<'a> Own<'a> {
     fn peek(&self) -> &'a str {
@@ -209,6 +214,13 @@ impl<'a> Own<'a> {
         self.push(Instr::Branch { if_: Expr::Bin(op, Box::new(left), Box::new(right)), to: 0 });
         if self.peek() == "{" {
             self.at += 1;
+            self.nested += 1;
+            if self.nested > NESTED {
+                return wrong(
+                    self.line,
+                    format!("more than {NESTED} braces are inside each other; write fewer"),
+                );
+            }
             while self.peek() != "}" {
                 if self.peek().is_empty() {
                     return wrong(self.line, "a brace is not closed");
@@ -216,6 +228,7 @@ impl<'a> Own<'a> {
                 self.statement()?;
             }
             self.at += 1;
+            self.nested -= 1;
         } else {
             self.instr()?;
         }

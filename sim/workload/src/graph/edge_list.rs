@@ -178,7 +178,7 @@ fn numbered(
         with_isolated(&mut labels, vertices);
     }
     let first = labels.first().copied().unwrap_or(0);
-    let dense = labels.last().is_some_and(|last| last - first + 1 == labels.len() as u64);
+    let dense = labels.last().is_some_and(|last| last - first == labels.len() as u64 - 1);
     let rank = |label: u64| match dense {
         true => (label - first) as u32,
         false => labels.binary_search(&label).unwrap_or(0) as u32,

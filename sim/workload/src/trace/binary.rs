@@ -182,6 +182,9 @@ type Entry = (usize, u64, u32, u32);
 fn read_kernel(from: &mut Bytes<impl Read>, cpus: u32, lanes: u32) -> Result<TraceKernel, TraceError> {
     let length = u64::from(from.u32("the length of a name")?);
     let name = String::from_utf8_lossy(&from.take(length, "a name")?).into_owned();
+    if name.contains(['\n', '\r']) {
+        return from.wrong("a kernel's name goes over several lines; a name is one word");
+    }
     let mut numbers = [0; 7];
     for number in &mut numbers {
         *number = from.u32("a size of the kernel")?;

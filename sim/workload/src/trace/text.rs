@@ -181,7 +181,7 @@ fn addresses(word: &str, mask: LaneMask, size: u8) -> Result<Addrs, Problem> {
             Some((base, stride)) => (base, number(stride)? as i64),
             None => (word, 0),
         };
-        let stride = if word.contains('-') { -stride } else { stride };
+        let stride = if word.contains('-') { stride.wrapping_neg() } else { stride };
         let base = number(base)?;
         (0..active as i64).map(|n| base.wrapping_add_signed(stride.wrapping_mul(n))).collect()
     };

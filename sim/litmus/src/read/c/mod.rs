@@ -6,6 +6,7 @@
 
 mod call;
 mod expression;
+mod limits;
 mod statement;
 mod tokens;
 
@@ -46,6 +47,7 @@ pub fn read(text: &str) -> Result<Test, ReadError> {
         return wrong(clean.lines().count(), "there are no initial values; write {} for none");
     };
     let tokens = tokens::tokens(&clean, open);
+    limits::check(&tokens)?;
     let mut parser = Parser {
         tokens: &tokens,
         at: 0,

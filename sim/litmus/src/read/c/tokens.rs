@@ -1,5 +1,8 @@
 //! Words and signs of C.
 
+/// Most words and signs of a test.
+pub(super) const TOKENS: usize = 10_000;
+
 pub(super) struct Token {
     pub text: String,
     pub line: usize,
@@ -38,12 +41,12 @@ pub(super) fn without_comments(text: &str) -> String {
 
 const SIGNS: [&str; 10] = ["==", "!=", "<=", ">=", "&&", "||", "<<", ">>", "/\\", "\\/"];
 
-/// The tokens from a byte of the text on.
+/// The tokens from a byte of the text on, none far behind those that a test may have.
 pub(super) fn tokens(text: &str, from: usize) -> Vec<Token> {
     let mut out = Vec::new();
     let mut line = 1 + text[..from].matches('\n').count();
     let mut at = from;
-    while let Some(first) = text[at..].chars().next() {
+    while let Some(first) = text[at..].chars().next().filter(|_| out.len() <= TOKENS) {
         let rest = &text[at..];
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let length = match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
