@@ -341,16 +341,34 @@ fn explore_visits_all_states_of_a_directory_protocol() {
 }
 
 #[test]
+fn explore_visits_all_states_of_a_scoped_protocol() {
+    let lists = ["--ops", "rmw_ar_wg X", "--ops", "rmw_rem_ar X"];
+    let text = stdout(&[&["explore", "srsp", "--live"], &lists[..]].concat());
+    assert!(text.starts_with("all states visited, no violation\nstates "), "{text}");
+    let out = weft(&[&["explore", "srsp", "--inject", "no-replay"], &lists[..]].concat());
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    assert!(text.contains("l1_1 takes cu_req: AMO") && text.contains("operation 0: rmw_rem_ar X"), "{text}");
+}
+
+#[test]
 fn explore_refuses_what_it_cannot_do() {
     refused(&["explore", "mgcc", "--inject", "none_such"], "--inject none_such: there is no such fault; ");
     refused(&["explore", "mgcc", "--ops", "LDX"], "is no operation");
     refused(&["explore", "mgcc", "--leases", "17,1"], "1..16");
     refused(&["explore", "mgcc", "--start", "64"], "0..63");
-    refused(&["explore", "srsp"], "unrecognized subcommand 'srsp'");
+    refused(&["explore", "rdma"], "unrecognized subcommand 'rdma'");
     refused(&["explore", "directory", "--protocol", "nhc"], "the nearest is nhcc");
     refused(&["explore", "directory", "--protocol", "ideal"], "outside of the hardware");
     refused(&["explore", "directory", "--ops", "LD Y"], "--lines is 1");
     refused(&["explore", "directory", "--homes", "2"], "0..1");
+    refused(&["explore", "srsp", "--protocol", "srp"], "--protocol srp: there is no such protocol; ");
+    refused(&["explore", "srsp", "--inject", "open-lock"], "protocol srsp has no such fault; ");
+    refused(&["explore", "srsp", "--lines", "1", "--ops", "LD Y"], "--lines is 1");
+    refused(&["explore", "srsp", "--ops", "st_acq_wg X"], "is no operation");
+    refused(&["explore", "srsp", "--protocol", "scope", "--ops", "ld_rem_acq X"], "no remote operations");
+    refused(&["explore", "srsp", "--set", "cus=5"], "5 waves");
+    refused(&["explore", "srsp", "--set", "l1_size=1"], "l1_size");
 }
 
 /// Links whose fields stand side by side are called models; those in phits are there to be built.

@@ -266,7 +266,8 @@ pub fn walks(space: &mut impl OfNet, number: u64) -> Explored {
 /// Kinds of noise with which the way to a violation is tried again.
 const DOUBTS: u64 = 64;
 
-/// [`search::explore`], begun anew whenever a guess is refuted; the way to a violation is tried with more noise than others, for what is looked at from outside may rest on a wrong guess.
+/// [`search::explore`], begun anew whenever a guess is refuted; the way to a violation is tried with more
+/// noise than others, for what is looked at from outside may rest on a wrong guess.
 pub fn explore(space: &mut impl OfNet, limits: Limits, told: &mut dyn FnMut(Progress)) -> Explored {
     loop {
         let before = space.net().refuted();

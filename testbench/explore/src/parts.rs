@@ -26,7 +26,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Adds a block with those of these channels that it has; its place in the net. `ties`: inputs that are no channels, with their values.
+    /// Adds a block with those of these channels that it has; its place in the net. `ties`: inputs that are
+    /// no channels, with their values.
     ///
     /// # Errors
     /// A module that cannot be compiled.

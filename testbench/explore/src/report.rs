@@ -96,7 +96,8 @@ pub fn coverage(blocks: &[Block], why: Option<&dyn Fn(&str) -> &'static str>) ->
     out
 }
 
-/// The way to a violation: every message that moves, then what was asked and what is wrong. `values`: how operations show values, if that needs words.
+/// The way to a violation: every message that moves, then what was asked and what is wrong. `values`: how
+/// operations show values, if that needs words.
 pub fn counterexample(space: &mut impl Told, violation: &Violation, values: &str) -> String {
     let mut out = format!("{}\n\nafter {} actions:\n", violation.text, violation.path.len());
     let Ok(mut state) = space.start() else { return out };

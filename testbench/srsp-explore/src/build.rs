@@ -173,7 +173,8 @@ pub fn build(c: &Config) -> Result<System, BuildError> {
     Ok(System::new(joins.done(), blocks.shape(), l1s, banks))
 }
 
-/// L1s, banks, memory and hub: every link keeps its order, those between a pair of them; memory answers in any.
+/// L1s, banks, memory and hub: every link keeps its order, those between a pair of them; memory answers in
+/// any.
 fn connect(joins: &mut Joins<Cus>, c: &Config, l1s: &[usize], banks: &[usize]) {
     let ports = Ports { cus: l1s.len() };
     let route: fn(&Form, &[u64]) -> usize = if banks.len() > 1 { by_address } else { first };

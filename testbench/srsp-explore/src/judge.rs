@@ -1,11 +1,15 @@
-//! What accesses may find: heterogeneous-race-freedom with remote promotion (srsp.md section 7, "Guarantees"), by the order of this run and not by cycles.
+//! What accesses may find: heterogeneous-race-freedom with remote promotion (srsp.md section 7,
+//! "Guarantees"), by the order of this run and not by cycles.
 //!
-//! - *Meets*: two accesses of a variable see each other if they are of one CU, both of a wider scope than work-group, or one of them is remote; without scopes ([`Heeds`]) any two do. A variable
-//!   of which two accesses do not meet is racy: nothing is promised of it.
-//! - *Happens-before*: an acquire learns what the releases knew that head the chain of read-modify-writes which ends with the value found, if they meet.
-//! - A plain load finds a write of the line that no other write known to it comes after; the initial value only if it knows of none.
-//! - Synchronising accesses of a variable are linearisable: some order of them, in which none comes before one that was over when it was issued, explains all that they found. Relaxed loads
-//!   may be old.
+//! - *Meets*: two accesses of a variable see each other if they are of one CU, both of a wider scope than
+//!   work-group, or one of them is remote; without scopes ([`Heeds`]) any two do. A variable of which two
+//!   accesses do not meet is racy: nothing is promised of it.
+//! - *Happens-before*: an acquire learns what the releases knew that head the chain of read-modify-writes
+//!   which ends with the value found, if they meet.
+//! - A plain load finds a write of the line that no other write known to it comes after; the initial value
+//!   only if it knows of none.
+//! - Synchronising accesses of a variable are linearisable: some order of them, in which none comes before
+//!   one that was over when it was issued, explains all that they found. Relaxed loads may be old.
 
 use super::ops::{Access, Issued, Memory, Op, Scope, line_name, value, value_text};
 use weft_fabric::family::srsp::order::Heeds;
@@ -185,7 +189,8 @@ impl<'a> Judge<'a> {
         Err(format!("no order of the accesses to variable {} explains what they found", line_name(line)))
     }
 
-    /// Some order of the accesses that are not `placed` explains them behind a value; at its end, or before what is still open, `now` is read.
+    /// Some order of the accesses that are not `placed` explains them behind a value; at its end, or before
+    /// what is still open, `now` is read.
     fn explained(&self, all: &[Place], placed: u32, current: u32, now: Option<u32>) -> bool {
         let left = |at: &usize| placed >> at & 1 == 0;
         let over = (0..all.len()).filter(left).all(|at| !self.of(all[at]).done);
@@ -216,7 +221,8 @@ impl<'a> Judge<'a> {
         self.writes(line, false).any(|write| value(write.0, write.1) == held && knows(&known, write))
     }
 
-    /// Judges what everybody else finds of a line when a release of a wider scope is over: nothing that comes before a write that it has released.
+    /// Judges what everybody else finds of a line when a release of a wider scope is over: nothing that comes
+    /// before a write that it has released.
     ///
     /// # Errors
     /// What is wrong, to go behind who holds it.

@@ -1,25 +1,30 @@
-//! Every interleaving of a tiny GPU of the sRSP family (srsp.md), on its RTL: two L1s and a bank of the L2, joined by links that take any time, behind CUs that issue anything out of a small
-//! alphabet.
+//! Every interleaving of a tiny GPU of the sRSP family (srsp.md), on its RTL: two L1s and a bank of the L2,
+//! joined by links that take any time, behind CUs that issue anything out of a small alphabet.
 //!
 //! ```text
 //!  World: CU 0, CU 1                   (what was asked and answered)
 //!     |         |
-//!    L1        L1       LR-TBL, PA-TBL, sFIFO inside; probes and PACKs between them, through the hub, which is a link
+//!    L1        L1       LR-TBL, PA-TBL, sFIFO inside; probes and PACKs between them, the hub is a link
 //!     |         |       req, wb, rsp; of hLRC and DeNovo-B also probe
 //!    bank of the L2     locks or owners inside
 //!     |
 //!  World: memory
 //! ```
-//! - [`build()`] makes the net of a [`Config`]: whichever hardware a configuration of the fabric stands for ([`smallest`]), with up to four waves and two banks. Every link keeps its
-//!   order, as those of the fabric do, and holds its sender back.
-//! - [`world`] is what is not RTL: waves of the CUs, each with one access that synchronises at a time, memory, and the hub, which copies a probe onto the link of each L1 that it is for.
-//! - [`judge`] is the rule that values must keep. [`System`] also looks into the caches when an access that synchronises is over: a load that comes next would find nothing old, whether
-//!   in its L1 or in the L2; what a release covers is in the L2; what a remote release has replaced is in no other L1. Of hLRC and DeNovo-B a line has one owner at any time.
+//! - [`build()`] makes the net of a [`Config`]: whichever hardware a configuration of the fabric stands for
+//!   ([`smallest`]), with up to four waves and two banks. Every link keeps its order, as those of the fabric
+//!   do, and holds its sender back.
+//! - [`world`] is what is not RTL: waves of the CUs, each with one access that synchronises at a time,
+//!   memory, and the hub, which copies a probe onto the link of each L1 that it is for.
+//! - [`judge`] is the rule that values must keep. [`System`] also looks into the caches when an access that
+//!   synchronises is over: a load that comes next would find nothing old, whether in its L1 or in the L2;
+//!   what a release covers is in the L2; what a remote release has replaced is in no other L1. Of hLRC and
+//!   DeNovo-B a line has one owner at any time.
 //! - What is dead is guessed and tried ([`weft_explore::guess`]).
 //! - [`report`]: numbers, what was reached, the shortest way to a violation.
 //!
-//! What it does not show: the time that a bank keeps a line free for a read that has waited for a
-//! lock ([`weft_srsp::l2::L2Params::grace`]) is over when the read's answer arrives, unless blocks may stop anywhere; kernels' ends, fences without an access.
+//! What it does not show: the time that a bank keeps a line free for a read that has waited for a lock
+//! ([`weft_srsp::l2::L2Params::grace`]) is over when the read's answer arrives, unless blocks may stop
+//! anywhere; kernels' ends, fences without an access.
 
 mod build;
 mod form;
@@ -40,13 +45,15 @@ pub use world::Cus;
 use weft_explore::net::Timing;
 use weft_fabric::config::FabricConfig;
 use weft_fabric::family::srsp::Gpu;
+use weft_srsp::params::Impl;
 
 /// A tiny GPU and what its CUs may do.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The hardware.
     pub gpu: Gpu,
-    /// Lines, dealt out to the banks; those of a bank meet in one set. Each has a word of data and a synchronisation variable.
+    /// Lines, dealt out to the banks; those of a bank meet in one set. Each has a word of data and a
+    /// synchronisation variable.
     pub lines: usize,
     /// Waves of each CU, numbered one CU after the other.
     pub waves: usize,
@@ -161,4 +168,13 @@ crossbar_latency = 1
 /// When its text is no legal configuration, which is a mistake in Weft.
 pub fn smallest() -> FabricConfig {
     FabricConfig::parse(SMALLEST, "smallest", "smallest.toml").expect("legal keys")
+}
+
+/// What waves usually issue, the first one and the others: acquires and releases of one variable that meet,
+/// with remote operations where there are some.
+pub fn usual(gpu: &Gpu) -> [&'static str; 2] {
+    match gpu {
+        Gpu::Scoped(p) if p.l1.system == Impl::Base => ["LD Y,ST Y,ld_acq_cmp X,st_rel_cmp X"; 2],
+        _ => ["LD Y,ST Y,ld_acq_wg X,st_rel_wg X", "LD Y,ST Y,ld_rem_acq X,st_rem_rel X"],
+    }
 }

@@ -68,9 +68,16 @@ impl Op {
     pub fn synchronises(self) -> bool {
         matches!(self, Op::Sync(..))
     }
-    /// It is a synchronising access of some semantics, remote or not.
+    /// Whom a synchronising access reaches.
+    pub fn scope(self) -> Option<Scope> {
+        match self {
+            Op::Sync(.., scope, _) => Some(scope),
+            _ => None,
+        }
+    }
+    /// It is a remote access.
     pub fn is_remote(self) -> bool {
-        matches!(self, Op::Sync(.., Scope::Remote, _))
+        self.scope() == Some(Scope::Remote)
     }
     /// It orders what follows.
     pub fn acquires(self) -> bool {
@@ -123,7 +130,8 @@ fn sync_of(word: &str) -> Option<(Access, Sem, Scope)> {
 impl std::str::FromStr for Op {
     type Err = String;
 
-    /// `LD X`, `ST X`, or a synchronising access by its published name: `ld_acq_wg X`, `st_rel_cmp X`, `rmw_ar_sys X`, `cas_rem_acq X`.
+    /// `LD X`, `ST X`, or a synchronising access by its published name: `ld_acq_wg X`, `st_rel_cmp X`,
+    /// `rmw_ar_sys X`, `cas_rem_acq X`.
     fn from_str(text: &str) -> Result<Op, String> {
         let wrong = || {
             format!(
@@ -167,7 +175,8 @@ pub struct Issued {
     pub op: Op,
     /// It is over.
     pub done: bool,
-    /// Of a synchronising access: accesses of the same variable that were over when it was issued, a byte per wave, a bit per operation.
+    /// Of a synchronising access: accesses of the same variable that were over when it was issued, a byte per
+    /// wave, a bit per operation.
     pub before: u32,
     /// What a synchronising access found.
     pub got: Option<u32>,

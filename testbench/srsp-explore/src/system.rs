@@ -1,4 +1,5 @@
-//! A net with what must hold of its caches: when an access that synchronises is over, no copy is older than what it promises; a registered line has one owner.
+//! A net with what must hold of its caches: when an access that synchronises is over, no copy is older than
+//! what it promises; a registered line has one owner.
 
 use super::judge::Place;
 use super::ops::{Issued, Op, Scope, line_name};
@@ -165,7 +166,8 @@ impl System {
         fresh.find(|(_, issued)| issued.op.synchronises())
     }
 
-    /// All that the L1 had to write back or drop for an access is done when that is over: a wider scope, and not carried out in the L1 after all.
+    /// All that the L1 had to write back or drop for an access is done when that is over: a wider scope, and
+    /// not carried out in the L1 after all.
     fn leaves_l1(&self, op: Op) -> bool {
         let opt = matches!(&self.net.world().config().gpu, Gpu::Scoped(p) if p.l1.system == Impl::SrspOpt);
         let Op::Sync(_, sem, scope, _) = op else { return false };
@@ -195,7 +197,8 @@ impl System {
         self.net.timing == Timing::Bursts
     }
 
-    /// A release of a wider scope is over: the L1 has nothing dirty, the L2 nothing that is older than what is released.
+    /// A release of a wider scope is over: the L1 has nothing dirty, the L2 nothing that is older than what
+    /// is released.
     fn check_release(&mut self, state: &[u32], release: Place, op: Op) -> Result<(), String> {
         let wave = release.0;
         let cu = self.net.world().config().cu_of(wave);

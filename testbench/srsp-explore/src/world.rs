@@ -108,7 +108,8 @@ impl Cus {
         self.request.message(&[&common[..], &own].concat())
     }
 
-    /// The next operations that a wave may issue: none behind an access that synchronises before its answer, and a release behind the answers of all others.
+    /// The next operations that a wave may issue: none behind an access that synchronises before its answer,
+    /// and a release behind the answers of all others.
     fn next_ops(&self, own: &[Issued], wave: usize) -> Vec<Op> {
         let open = || own.iter().filter(|issued| !issued.done);
         if own.len() >= self.config.budget(wave) || open().any(|issued| issued.op.synchronises()) {

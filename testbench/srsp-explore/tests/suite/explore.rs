@@ -1,4 +1,5 @@
-//! All interleavings of two L1s and a bank of the sRSP family on the RTL, and faults that an exploration must find (srsp.md sections 5 to 9).
+//! All interleavings of two L1s and a bank of the sRSP family on the RTL, and faults that an exploration must
+//! find (srsp.md sections 5 to 9).
 
 use weft_explore::net::Timing;
 use weft_explore::search::{Explored, Limits};
@@ -39,7 +40,8 @@ fn holds(name: &str, config: &Config) -> usize {
     found.states
 }
 
-/// The first violation of CUs that issue their lists in order, as a story; after no more than so many actions.
+/// The first violation of CUs that issue their lists in order, as a story; after no more than so many
+/// actions.
 fn finds(sets: &[&str], lists: &[&str], change: impl Fn(Config) -> Config, most: usize) -> String {
     let budgets: Vec<usize> = lists.iter().map(|list| list.split(',').count()).chain([0]).collect();
     let config = change(Config { in_order: true, ..config(sets, lists, &budgets) });
@@ -143,7 +145,8 @@ fn random_walks_of_two_waves() {
     }
 }
 
-/// What a fault needs beside the smallest GPU: keys, a list of each wave, lines, waves of a CU; words of the story, and the most actions.
+/// What a fault needs beside the smallest GPU: keys, a list of each wave, lines, waves of a CU; words of the
+/// story, and the most actions.
 type Planted = (&'static [&'static str], &'static [&'static str], usize, usize, &'static str, usize);
 
 const OWED: &[&str] = &["LD Y,ld_acq_wg X", "ST Y,st_rem_rel X"];

@@ -1,11 +1,14 @@
-//! `weft explore srsp`: L1s and an L2 bank of the sRSP family, with scoped synchronisation or registered lines.
+//! `weft explore srsp`: L1s and an L2 bank of the sRSP family, with scoped synchronisation or registered
+//! lines.
 
 use super::{Ends, shown};
 use crate::failure::{Failure, Outcome, say};
 use anyhow::anyhow;
 use weft_explore::net::Timing;
 use weft_fabric::config::FabricConfig;
-use weft_srsp_explore::{Config, MOST_LINES, MOST_OPERATIONS, Op, build, explore, report, smallest, walks};
+use weft_srsp_explore::{
+    Config, MOST_LINES, MOST_OPERATIONS, Op, build, explore, report, smallest, usual, walks,
+};
 
 /// Arguments of `weft explore srsp`.
 #[derive(clap::Args)]
@@ -19,9 +22,12 @@ pub struct Args {
     /// Waves of each CU, numbered one CU after the other; with all CUs at most four.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4), value_name = "N")]
     per_cu: u8,
-    /// What a wave may issue: LD or ST of a line's data, or an access of its variable by its name in the publication (ld_acq_wg, st_rel_cmp, rmw_ar_wg,
-    /// cas_rem_acq, st_rem_rel ..), of a line X, Y, Z, A.. Given again it is of the next wave; the last list stands for all further ones.
-    #[arg(long, value_name = "OP,OP..", default_values = ["LD Y,ST Y,ld_acq_wg X,st_rel_wg X"])]
+    /// What a wave may issue: LD or ST of a line's data, or an access of its variable by its name in the
+    /// publication (ld_acq_wg, st_rel_cmp, rmw_ar_wg, cas_rem_acq, st_rem_rel ..), of a line X, Y, Z, A..
+    /// Given again it is of the next wave; the last list stands for all further ones. Without it: LD Y, ST Y
+    /// and acquire and release of X, in the first wave of work-group scope and in the others remote, where
+    /// there are remote ones.
+    #[arg(long, value_name = "OP,OP..")]
     ops: Vec<String>,
     /// A wave issues its list of --ops from its beginning, and not anything of it.
     #[arg(long)]
@@ -56,12 +62,24 @@ pub struct Args {
 
 impl Args {
     fn fabric(&self) -> Result<FabricConfig, Failure> {
+        let bad = |text: String| Failure::input(anyhow!(text));
+        let (protocol, fault) = (self.protocol.as_str(), self.inject.as_str());
         let mut fabric = smallest();
-        fabric.set(&format!("protocol={}", self.protocol)).map_err(Failure::input)?;
-        fabric.set(&format!("inject={}", self.inject)).map_err(Failure::input)?;
         for pair in &self.set {
             fabric.set(pair).map_err(Failure::input)?;
         }
+        let pairs = fabric.pairs("protocol", "inject");
+        let Some((_, faults)) = pairs.iter().find(|of| of.0 == protocol) else {
+            let remedy = weft_names::choice(protocol, pairs.iter().map(|of| of.0));
+            return Err(bad(format!("--protocol {protocol}: there is no such protocol; {remedy}")));
+        };
+        // Without any the other keys are wrong, which the configuration tells itself.
+        if !faults.is_empty() && !faults.contains(&fault) {
+            let remedy = weft_names::choice(fault, faults.iter().copied());
+            return Err(bad(format!("--inject {fault}: protocol {protocol} has no such fault; {remedy}")));
+        }
+        fabric.set(&format!("protocol={protocol}")).map_err(Failure::input)?;
+        fabric.set(&format!("inject={fault}")).map_err(Failure::input)?;
         fabric.validate().map_err(Failure::input)?;
         Ok(fabric)
     }
@@ -74,11 +92,15 @@ impl Args {
             )));
         }
         let gpu = self.fabric()?.srsp().ok_or_else(|| bad("this is no fabric of the family srsp".into()))?;
+        let lists = match self.ops.is_empty() {
+            true => usual(&gpu).map(str::to_string).to_vec(),
+            false => self.ops.clone(),
+        };
         Ok(Config {
             lines: self.lines as usize,
             waves: self.per_cu.into(),
             in_order: self.in_order,
-            alphabets: self.ops.iter().map(|list| self.alphabet(list)).collect::<Result<_, _>>()?,
+            alphabets: lists.iter().map(|list| self.alphabet(list)).collect::<Result<_, _>>()?,
             budgets: self.budget.clone(),
             open: self.open.into(),
             link: self.link,
