@@ -42,6 +42,8 @@ enum Command {
     Cosim(cmd::cosim::Args),
     /// Random circuits in native code beside the interpreter, Icarus and Verilator; one that differs is made small.
     Circuits(cmd::circuits::Args),
+    /// Proves a block's assertions: in all runs of so many cycles after reset, and on demand for ever, by k-induction.
+    Prove(cmd::prove::Args),
     /// Every interleaving of a tiny system, on the hardware itself; prints the shortest way to what must not happen.
     Explore(cmd::explore::Args),
     /// Small tests of memory models: what a model allows, by enumeration, and what a fabric shows in many places, layouts and timings.
@@ -112,6 +114,7 @@ pub fn run() -> ExitCode {
         Command::Area(args) => cmd::area::run(&args),
         Command::Cosim(args) => cmd::cosim::run(&args),
         Command::Circuits(args) => cmd::circuits::run(&args),
+        Command::Prove(args) => cmd::prove::run(&args),
         Command::Explore(args) => cmd::explore::run(&args),
         Command::Litmus(args) => cmd::litmus::run(&args),
         Command::Stress(args) => cmd::stress::run(&args),

@@ -1,4 +1,4 @@
-//! What others say of the hardware: co-simulation of its Verilog with Verilator and Icarus, linters, synthesis with Yosys, place and route, boards
+//! What others say of the hardware: co-simulation of its Verilog with Verilator and Icarus, linters, synthesis with Yosys, proofs, place and route, boards
 //! behind a host port, and the CPU time of peers.
 
 pub mod campaign;
@@ -6,6 +6,7 @@ pub mod circuits;
 pub mod cosim;
 pub mod cpu;
 pub mod external;
+pub mod formal;
 pub mod host;
 pub mod idle;
 pub mod route;

@@ -17,6 +17,7 @@ pub mod mutate;
 pub mod new;
 pub mod profile;
 pub mod proved;
+pub mod prove;
 pub mod races;
 pub mod report;
 pub mod reproduce;
