@@ -20,6 +20,7 @@ mod mutate;
 mod new;
 mod planted;
 mod program;
+mod prove;
 #[cfg(feature = "mpi")]
 mod ranks;
 mod report;

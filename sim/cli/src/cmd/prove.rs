@@ -124,9 +124,8 @@ pub fn run(args: &Args) -> Outcome {
 /// What the user has to put right is status 2, what the hardware or a tool has done is 1.
 fn failure(error: ProveError) -> Failure {
     match error {
-        ProveError::Nothing { .. } | ProveError::Tool(ToolError::Missing { .. } | ToolError::Variable { .. }) => {
-            Failure::input(error)
-        }
+        ProveError::Nothing { .. }
+        | ProveError::Tool(ToolError::Missing { .. } | ToolError::Variable { .. }) => Failure::input(error),
         _ => Failure::check(error),
     }
 }
@@ -168,7 +167,8 @@ fn print(args: &Args, report: &ProveReport) -> Outcome {
     if !idle.is_empty() {
         say(format!("no message passes these channels within the bound: {}", idle.join(", ")))?;
     }
-    let count = |wanted: fn(&Verdict) -> bool| report.assertions.iter().filter(|a| wanted(&a.verdict)).count();
+    let count =
+        |wanted: fn(&Verdict) -> bool| report.assertions.iter().filter(|a| wanted(&a.verdict)).count();
     say(format!(
         "{}: {} proved, {} hold for {} cycles, {} failed, {} unknown; {} of {} channels carry messages; {}",
         args.block.words(),
@@ -197,7 +197,9 @@ fn judge(report: &ProveReport, waves: &str) -> Outcome {
     {
         let (cycle, name) = failed;
         let module = &report.module;
-        return Err(Failure::check(anyhow!("{module}: assertion {name} fails in cycle {cycle} after reset{waves}")));
+        return Err(Failure::check(anyhow!(
+            "{module}: assertion {name} fails in cycle {cycle} after reset{waves}"
+        )));
     }
     match first(|v| matches!(v, Verdict::Unknown { .. })) {
         Some(unknown) => Err(Failure::Partial(anyhow!(

@@ -146,9 +146,13 @@ pub(super) fn answer(said: &str) -> Answer {
     for line in said.lines() {
         let line = line.trim_start_matches("##");
         let text = line.trim_start().split_once(' ').map_or("", |(_, rest)| rest.trim());
-        if let Some(at) = ["Checking assertions in step ", "Trying induction in step ", "Checking cover reachability in step "]
-            .iter()
-            .find_map(|start| text.strip_prefix(start))
+        if let Some(at) = [
+            "Checking assertions in step ",
+            "Trying induction in step ",
+            "Checking cover reachability in step ",
+        ]
+        .iter()
+        .find_map(|start| text.strip_prefix(start))
         {
             out.step = at.trim_end_matches('.').parse().unwrap_or(out.step);
         } else if let Some(rest) = text.strip_prefix("Assert failed in ") {

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use weft_engine::digest::Digest;
 use std::sync::Arc;
-use weft_rtl::ir::Module;
+use weft_engine::digest::Digest;
+use weft_rtl::ir::{MemKind, Module};
 use weft_rtl::verilog::{VerilogFile, emit};
 
 /// Name of the file with the environment.
@@ -80,6 +80,13 @@ fn gather<'m>(module: &'m Module, out: &mut BTreeMap<&'m str, &'m Module>) {
     module.instances.iter().for_each(|i| gather(&i.module, out));
 }
 
+/// Paths of the register files. What one row of them chooses another one, which is a loop to a solver's array; as registers it is none.
+fn register_files(module: &Module, path: &str, out: &mut Vec<String>) {
+    let own = module.mems.iter().filter(|mem| mem.kind == MemKind::RegFile);
+    out.extend(own.map(|mem| format!("{path}.{}", mem.name)));
+    module.instances.iter().for_each(|i| register_files(&i.module, &format!("{path}.{}", i.name), out));
+}
+
 /// A block as a transition system, of whose assertions any set can be asked for.
 pub(super) struct Design {
     text: String,
@@ -102,10 +109,17 @@ impl Design {
             fs::write(&path, &file.text).map_err(failed(&path, "written"))?;
         }
         let names: Vec<&str> = sources.files.iter().map(|f| f.name.as_str()).collect();
+        let mut mapped = Vec::new();
+        register_files(module, &format!("{TOP}/{DUT}"), &mut mapped);
+        let map = if mapped.is_empty() {
+            String::new()
+        } else {
+            format!("memory_map {}; opt_expr; opt_clean; ", mapped.join(" "))
+        };
         // Assertions are checked in the cycle that they speak of, not in the one after it. Cover points of the block itself are not asked for here.
         let script = format!(
             "read_verilog -formal {}; prep -top {TOP} -flatten -nordff; chformal -cover -remove {TOP}/{DUT}.*; \
-             async2sync; chformal -lower; chformal -early; dffunmap; opt_clean; write_smt2 -wires {SMT}",
+             {map}async2sync; chformal -lower; chformal -early; dffunmap; opt_clean; write_smt2 -wires {SMT}",
             names.join(" ")
         );
         yosys(&script, folder)?;

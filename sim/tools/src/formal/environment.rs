@@ -23,7 +23,7 @@ pub(super) const FIRES: &str = "_fires";
 pub(super) struct Environment {
     /// Its Verilog.
     pub text: String,
-    /// Channels of the block, in the order of its inputs.
+    /// Channels of the block, those without `ready` last.
     pub channels: Vec<String>,
     /// Assertions in it: output channels that hold their messages.
     pub holds: usize,
@@ -34,12 +34,8 @@ pub(super) struct Environment {
 /// The environment of a block; `cycles` after reset are the bound.
 pub(super) fn environment(module: &Module, cycles: u32) -> Environment {
     let ports = Ports::of(module);
-    let mut out = Environment {
-        text: String::new(),
-        channels: Vec::new(),
-        holds: 0,
-        rules: rules(module).collect(),
-    };
+    let mut out =
+        Environment { text: String::new(), channels: Vec::new(), holds: 0, rules: rules(module).collect() };
     let mut body = String::new();
     head(&mut out.text, module, &ports);
     let bounded = ports.inputs.iter().filter_map(legal);
@@ -48,7 +44,12 @@ pub(super) fn environment(module: &Module, cycles: u32) -> Environment {
         let (name, valid, ready, into) = match channel {
             Channel::Into { valid, ready, message } => {
                 let leaves: Vec<&Port> = message.iter().map(|at| &ports.inputs[*at]).collect();
-                (stem(&ports.inputs[*valid].name), &ports.inputs[*valid], &ports.outputs[*ready], Some(leaves))
+                (
+                    stem(&ports.inputs[*valid].name),
+                    &ports.inputs[*valid],
+                    &ports.outputs[*ready],
+                    Some(leaves),
+                )
             }
             Channel::OutOf { valid, ready } => {
                 let valid = &ports.outputs[*valid];
@@ -69,6 +70,12 @@ pub(super) fn environment(module: &Module, cycles: u32) -> Environment {
             "    always @* if (weft_run) {name}{FIRES}: cover ({} && {});",
             valid.name, ready.name
         );
+        out.channels.push(name.to_string());
+    }
+    let offers = ports.loose.iter().map(|at| &ports.inputs[*at].name).filter(|name| name.ends_with("_valid"));
+    for valid in offers {
+        let name = stem(valid);
+        let _ = writeln!(body, "    always @* if (weft_run) {name}{FIRES}: cover ({valid});");
         out.channels.push(name.to_string());
     }
     for rule in &out.rules {
@@ -101,7 +108,8 @@ fn head(out: &mut String, module: &Module, ports: &Ports) {
         let _ = writeln!(out, "    wire {}{};", range(port.width), port.name);
     }
     let pins = ports.inputs.iter().chain(&ports.outputs).map(|p| format!(", .{0}({0})", p.name));
-    let _ = writeln!(out, "    {} {DUT} (.clk(clk), .rst(!weft_run){});", module.name, pins.collect::<String>());
+    let _ =
+        writeln!(out, "    {} {DUT} (.clk(clk), .rst(!weft_run){});", module.name, pins.collect::<String>());
 }
 
 /// What holds of an input that may not take every value.

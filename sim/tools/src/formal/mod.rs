@@ -14,8 +14,6 @@ mod design;
 mod environment;
 mod rules;
 
-pub use rules::{Invariant, Rule};
-
 use crate::external::ToolError;
 use checker::{Answer, Checker, Question};
 use design::{Design, Sources};
@@ -160,9 +158,13 @@ pub struct ProveReport {
 pub enum ProveError {
     #[error("{module} has no assertions and no channel that it sends on, so there is nothing to prove")]
     Nothing { module: String },
-    #[error("no input of {module} satisfies its environment, so a proof would say nothing: a rule of it is wrong")]
+    #[error(
+        "no input of {module} satisfies its environment, so a proof would say nothing: a rule of it is wrong"
+    )]
     Contradiction { module: String },
-    #[error("yosys keeps {found} of {expected} assertions of {module}: its Verilog is not what was expected of it")]
+    #[error(
+        "yosys keeps {found} of {expected} assertions of {module}: its Verilog is not what was expected of it"
+    )]
     Lost { module: String, found: usize, expected: usize },
     #[error("the checker ended without a verdict; it said: {said}")]
     NoVerdict { said: String },
@@ -196,7 +198,8 @@ pub fn prove(
     if reach.contradiction || (reach.ended && !reach.reached.contains_key(RUN)) {
         return Err(ProveError::Contradiction { module: module.name.clone() });
     }
-    let fires = |name: &String| reach.reached.get(&format!("{name}{FIRES}")).map(|step| step.saturating_sub(1));
+    let fires =
+        |name: &String| reach.reached.get(&format!("{name}{FIRES}")).map(|step| step.saturating_sub(1));
     let mut report = ProveReport {
         module: module.name.clone(),
         digest: digest(module),

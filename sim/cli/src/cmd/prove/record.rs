@@ -85,7 +85,8 @@ impl Record {
                 && row.solver == asked.solver
         };
         let rows: Vec<&Row> = self.rows.iter().filter(same).collect();
-        let enough = |row: &&Row| row.result == "failed" || row.result == "proved" || row.limit >= asked.limit;
+        let enough =
+            |row: &&Row| row.result == "failed" || row.result == "proved" || row.limit >= asked.limit;
         let settled = |row: &&Row| enough(row) || (row.result == "bounded" && asked.induction == 0);
         (!rows.is_empty() && rows.iter().all(settled)).then_some(rows.len())
     }

@@ -4,6 +4,9 @@ use super::{Rule, RuleKind};
 use std::fmt::Write;
 use weft_rtl::ir::Module;
 
+/// Bits of a request's number: those past them are never answered.
+const NUMBERED: u32 = 8;
+
 /// A rule at its ports.
 pub(in super::super) struct Text {
     /// Declarations and what keeps them.
@@ -16,19 +19,20 @@ impl Rule {
     /// The rule at all ports that it speaks of.
     pub(in super::super) fn texts(&self, module: &Module) -> Vec<Text> {
         let first = match self.kind {
-            RuleKind::Always(holds) => {
-                let fill = |text: String, (key, value): &(String, String)| text.replace(&format!("{{{key}}}"), value);
-                let holds = module.params.iter().fold(holds.to_string(), fill);
-                return vec![Text { state: String::new(), holds }];
+            RuleKind::Over { each: "", .. } => return vec![self.at(module, "")],
+            RuleKind::Over { each, .. } => each.to_string(),
+            RuleKind::Answers { answers, .. } | RuleKind::Echoes { answers, .. } => {
+                format!("{answers}_valid")
             }
-            RuleKind::Answers { answers, .. } => format!("{answers}_valid"),
             RuleKind::Returns { back, .. } => back.to_string(),
             RuleKind::Places { comes, .. } => comes.to_string(),
         };
         let exists = |name: &str| module.ports().any(|(_, port)| port.name == name);
         let numbers: Vec<String> = match first.contains('#') {
             false => vec![String::new()],
-            true => (0..1024).map(|at| at.to_string()).take_while(|n| exists(&first.replace('#', n))).collect(),
+            true => {
+                (0..1024).map(|at| at.to_string()).take_while(|n| exists(&first.replace('#', n))).collect()
+            }
         };
         numbers.iter().filter(|n| exists(&first.replace('#', n))).map(|n| self.at(module, n)).collect()
     }
@@ -37,36 +41,75 @@ impl Rule {
     fn at(&self, module: &Module, number: &str) -> Text {
         let name = format!("weft_{}{number}", self.name);
         let port = |name: &str| name.replace('#', number);
+        let width =
+            |name: &str| module.ports().find(|(_, port)| port.name == name).map_or(1, |(_, port)| port.width);
         match self.kind {
-            RuleKind::Always(_) => Text { state: String::new(), holds: "1'b1".into() },
+            RuleKind::Over { state, holds, .. } => {
+                Text { state: filled(&port(state), module), holds: filled(&port(holds), module) }
+            }
             RuleKind::Answers { asks, by, answers, to } => {
                 let (asks, answers) = (port(asks), port(answers));
-                let leaf = |channel: &str, leaf: Option<&str>| leaf.map(|leaf| format!("{channel}_{leaf}"));
-                let width = |leaf: &String| module.ports().find(|(_, p)| p.name == *leaf).map_or(1, |(_, p)| p.width);
-                let (by, to) = (leaf(&asks, by), leaf(&answers, to));
-                let all = 1u64 << by.as_ref().map_or(0, width);
-                let bit = |leaf: Option<String>| leaf.map_or_else(String::new, |leaf| format!("[{leaf}]"));
-                let (by, to) = (bit(by), bit(to));
+                let all = 1u64 << width(&format!("{asks}_{by}")).min(NUMBERED);
                 let mut state = format!("reg [{}:0] {name} = 0;\n", all - 1);
                 let _ = writeln!(state, "always @(posedge clk) if (weft_run) begin");
-                let _ = writeln!(state, "    if ({answers}_valid && {answers}_ready) {name}{to} <= 1'b0;");
-                let _ = writeln!(state, "    if ({asks}_valid && {asks}_ready) {name}{by} <= 1'b1;");
+                let _ = writeln!(
+                    state,
+                    "    if ({answers}_valid && {answers}_ready) {name}[{answers}_{to}] <= 1'b0;"
+                );
+                let _ = writeln!(state, "    if ({asks}_valid && {asks}_ready) {name}[{asks}_{by}] <= 1'b1;");
                 state.push_str("end\n");
-                Text { state, holds: format!("!{answers}_valid || {name}{to}") }
+                // An index past the end reads an unknown value, which a solver may choose.
+                let known = format!("{answers}_{to} < {all} && {name}[{answers}_{to}]");
+                Text { state, holds: format!("!{answers}_valid || ({known})") }
+            }
+            RuleKind::Echoes { asks, answers, leaf } => {
+                let (asks, answers) = (port(asks), port(answers));
+                let top = width(&format!("{asks}_{leaf}")) - 1;
+                let mut state = format!("reg {name} = 0;\nreg [{top}:0] {name}_said;\n");
+                let _ = writeln!(state, "always @(posedge clk) if (weft_run) begin");
+                let _ = writeln!(state, "    if ({answers}_valid && {answers}_ready) {name} <= 1'b0;");
+                let _ = writeln!(state, "    if ({asks}_valid && {asks}_ready) {name} <= 1'b1;");
+                let _ =
+                    writeln!(state, "    if ({asks}_valid && {asks}_ready) {name}_said <= {asks}_{leaf};");
+                state.push_str("end\n");
+                Text {
+                    state,
+                    holds: format!("!{answers}_valid || ({name} && {answers}_{leaf} == {name}_said)"),
+                }
             }
             RuleKind::Returns { sent, back } => {
                 let (sent, back) = (port(sent), port(back));
                 let mut state = format!("reg [15:0] {name} = 0;\n");
-                let _ = writeln!(state, "always @(posedge clk) if (weft_run) {name} <= {name} + {sent} - {back};");
+                let _ = writeln!(
+                    state,
+                    "always @(posedge clk) if (weft_run) {name} <= {name} + {sent} - {back};"
+                );
                 Text { state, holds: format!("!{back} || {name} != 0") }
             }
             RuleKind::Places { comes, back, places } => {
                 let (comes, back) = (port(comes), port(back));
-                let places = module.params.iter().find(|(key, _)| key == places).map_or("0", |(_, n)| n.as_str());
+                let places =
+                    module.params.iter().find(|(key, _)| key == places).map_or("0", |(_, n)| n.as_str());
                 let mut state = format!("reg [15:0] {name} = {places};\n");
-                let _ = writeln!(state, "always @(posedge clk) if (weft_run) {name} <= {name} - {comes} + {back};");
+                let _ = writeln!(
+                    state,
+                    "always @(posedge clk) if (weft_run) {name} <= {name} - {comes} + {back};"
+                );
                 Text { state, holds: format!("!{comes} || {name} != 0") }
             }
         }
     }
+}
+
+/// The text with the module's parameters in it.
+pub(super) fn filled(text: &str, module: &Module) -> String {
+    let home = module.name.rsplit_once("_h").map(|(_, home)| ("home".to_string(), home.to_string()));
+    let fill = |text: String, (key, value): &(String, String)| text.replace(&format!("{{{key}}}"), value);
+    module.params.iter().chain(&home).fold(text.to_string(), fill)
+}
+
+/// A parameter of a module, or of the first part of it that has it.
+fn param<'m>(module: &'m Module, key: &str) -> Option<&'m str> {
+    let own = module.params.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+    own.or_else(|| module.instances.iter().find_map(|i| param(&i.module, key)))
 }
