@@ -88,8 +88,7 @@ impl Rule {
             }
             RuleKind::Places { comes, back, places } => {
                 let (comes, back) = (port(comes), port(back));
-                let places =
-                    module.params.iter().find(|(key, _)| key == places).map_or("0", |(_, n)| n.as_str());
+                let places = param(module, places).expect("a rule names a parameter that its block has");
                 let mut state = format!("reg [15:0] {name} = {places};\n");
                 let _ = writeln!(
                     state,
