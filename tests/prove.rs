@@ -1,9 +1,8 @@
 //! `weft prove`: verdicts that are known beforehand, small blocks, a mutant, the record, and that what is recorded is of today's hardware.
 
-use crate::program::{WEFT, refused, stdout, weft};
+use crate::program::{WEFT, refused, stdout};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
