@@ -48,7 +48,7 @@ fn each_verdict_is_the_one_that_follows_from_the_hardware() {
         let enable = input::<Bool>("enable", ());
         let count = output_reg::<Bits>("count", 4);
         let twin = reg::<Bits>("twin", 4);
-        let step = |of: Bits| mux(of.clone().eq(9), lit(0, 4), of + 1);
+        let step = |of: Bits| mux(of.eq(9), lit(0, 4), of + 1);
         when(enable, || {
             count.set(step(count.get()));
             twin.set(step(twin.get()));
