@@ -42,12 +42,12 @@ fn read(name: &str, input: &[u8]) -> Result<(), String> {
     read_bytes_as(name, input, &options).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// One of each format, packed by gzip; one by xz and one by Zstandard, which are damaged only.
+/// One of each format that its content tells, packed by gzip; one by xz and one by Zstandard, which are damaged only.
 fn packed() -> Vec<Vec<u8>> {
-    let plain = [METIS[0], EDGES[1], MATRIX_MARKET[1], DIMACS[0]];
+    let plain = [EDGES[0], EDGES[3], MATRIX_MARKET[1], DIMACS[0]];
     let mut all: Vec<Vec<u8>> = plain.iter().map(|text| gzip(text.as_bytes())).collect();
-    all.push(include_bytes!("seeds/triangle.graph.xz").to_vec());
-    all.push(include_bytes!("seeds/triangle.graph.zst").to_vec());
+    all.push(include_bytes!("seeds/triangle.txt.xz").to_vec());
+    all.push(include_bytes!("seeds/triangle.txt.zst").to_vec());
     all
 }
 
@@ -93,7 +93,7 @@ pub(super) fn targets() -> Vec<Target> {
                 close: |parts| gzip(&parts[0].bytes),
             },
             constant: CONSTANT,
-            read: |input| read("g.graph.gz", input),
+            read: |input| read("g.gz", input),
         },
     ]
 }
