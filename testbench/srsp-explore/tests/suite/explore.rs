@@ -114,6 +114,13 @@ fn remote_operations_that_fail_and_data_in_their_line() {
     }
 }
 
+/// What an assertion looks at may rest on a guess that no step has refuted yet: the way there is tried again.
+#[test]
+fn two_banks_whose_first_violation_is_a_wrong_guess() {
+    let sets = ["protocol=srsp", "banks=2", "l2_sfifo=4"];
+    holds("two banks", &config(&sets, &["ST Y,rmw_ar_wg X", "rmw_rem_ar X,LD Y"], &[2, 2]));
+}
+
 #[test]
 fn long_every_protocol_promotes_releases_and_acquires() {
     every_protocol(&["ST Y,st_rel_wg X", "LD Y,ld_rem_acq X"], &[2, 3], |config| config);
