@@ -67,20 +67,62 @@ impl Row {
     }
 }
 
+/// A command in parts.
+struct Command<'a> {
+    /// Family and protocol.
+    of: String,
+    fault: Option<&'a str>,
+    /// All other options.
+    rest: String,
+}
+
+impl Command<'_> {
+    fn of(row: &Row) -> Command<'_> {
+        let mut parts = row.command.split(" --");
+        let mut command =
+            Command { of: parts.next().unwrap_or_default().into(), fault: None, rest: String::new() };
+        for part in parts {
+            match part.split_once(' ') {
+                Some(("protocol", protocol)) => command.of += &format!(" {protocol}"),
+                Some(("inject", fault)) => command.fault = Some(fault),
+                _ => command.rest += &format!(" --{part}"),
+            }
+        }
+        command
+    }
+
+    fn rest(&self) -> String {
+        if self.rest.is_empty() { String::new() } else { format!("`{}`", self.rest.trim_start()) }
+    }
+}
+
+/// Most characters of a cell.
+const CELL: usize = 100;
+
+/// A text that fits into a cell.
+fn clipped(text: &str) -> String {
+    match text.char_indices().nth(CELL - 2) {
+        Some((at, _)) => format!("{} …", text[..at].trim_end()),
+        None => text.to_string(),
+    }
+}
+
 /// Explorations of the hardware as it is.
 pub fn sound(records: &Path) -> Result<Vec<Block>, Error> {
     let rows = read(&records.join("explored.csv"))?;
     let line = |row: &Row| {
+        let command = Command::of(row);
         vec![
-            format!("`{}`", row.command),
+            format!("`{}`", command.of),
+            command.rest(),
             grouped(row.states),
             row.depth.to_string(),
             format!("{} of {}", row.reached, row.rows),
-            row.end.clone(),
+            clipped(&row.end),
         ]
     };
     let lines = rows.iter().filter(|row| !row.is_faulty()).map(line).collect();
-    Ok(table(&["weft explore", "states", "depth", "rows and races", "visited"], lines))
+    Ok(table(&["weft explore", "with", "states", "depth", "rows and races", "visited"], lines))
 }
 
 /// Explorations of planted faults.
@@ -88,8 +130,10 @@ pub fn faults(records: &Path) -> Result<Vec<Block>, Error> {
     let rows = read(&records.join("explored.csv"))?;
     let line = |row: &Row| {
         let way = if row.is_violation() { row.depth.to_string() } else { "not found".into() };
-        vec![format!("`{}`", row.command), way, row.end.clone()]
+        let command = Command::of(row);
+        let fault = format!("`{}`", command.fault.unwrap_or_default());
+        vec![format!("`{}`", command.of), fault, command.rest(), way, clipped(&row.end)]
     };
     let lines = rows.iter().filter(|row| row.is_faulty()).map(line).collect();
-    Ok(table(&["weft explore", "actions", "what is wrong"], lines))
+    Ok(table(&["weft explore", "--inject", "with", "actions", "what is wrong"], lines))
 }

@@ -102,16 +102,18 @@ fn an_exploration_takes_the_place_of_an_older_one() {
         reached: 1,
         rows: 2,
     };
-    for row in
-        [row("mgcc", "limit", 5), row("mgcc --inject x", "a load returns 1", 4), row("mgcc", "all", 1234)]
-    {
+    let long = "a load returns 1, and what is wrong with it is told in so many words that no cell of a table has room for all of them";
+    let faulty = "srsp --protocol brsp --set broadcast_order=token --inject x --ops \"LD X,ST X\"";
+    for row in [row("mgcc", "limit", 5), row(faulty, long, 4), row("mgcc", "all", 1234)] {
         explored::add(&file, row).expect("written");
     }
     let page = filled(&folder, "explored");
-    assert!(page.contains("| `mgcc` | 1 234 | 3 | 1 of 2 | all |"), "{page}");
+    assert!(page.contains("| `mgcc` |  | 1 234 | 3 | 1 of 2 | all |"), "{page}");
     assert!(!page.contains("limit") && !page.contains("inject"), "{page}");
     let page = filled(&folder, "explored faults");
-    assert!(page.contains("| `mgcc --inject x` | 3 | a load returns 1 |"), "{page}");
+    let with = "`--set broadcast_order=token --ops \"LD X,ST X\"`";
+    assert!(page.contains(&format!("| `srsp brsp` | `x` | {with} | 3 | a load returns 1, and")), "{page}");
+    assert!(page.contains("no cell of a table has …"), "{page}");
 }
 
 #[test]
