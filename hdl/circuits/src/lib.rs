@@ -12,6 +12,7 @@
 //! assert_eq!(format!("{module:?}"), format!("{:?}", weft_circuits::circuit(1, 7)));
 //! ```
 
+mod body;
 mod coverage;
 mod expression;
 mod maker;
