@@ -69,7 +69,7 @@ impl Row {
 
 /// A command in parts.
 struct Command<'a> {
-    /// Family and protocol.
+    /// Family, protocol and keys.
     of: String,
     fault: Option<&'a str>,
     /// All other options.
@@ -83,7 +83,7 @@ impl Command<'_> {
             Command { of: parts.next().unwrap_or_default().into(), fault: None, rest: String::new() };
         for part in parts {
             match part.split_once(' ') {
-                Some(("protocol", protocol)) => command.of += &format!(" {protocol}"),
+                Some(("protocol" | "set", value)) => command.of += &format!(" {value}"),
                 Some(("inject", fault)) => command.fault = Some(fault),
                 _ => command.rest += &format!(" --{part}"),
             }

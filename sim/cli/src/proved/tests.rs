@@ -111,8 +111,8 @@ fn an_exploration_takes_the_place_of_an_older_one() {
     assert!(page.contains("| `mgcc` |  | 1 234 | 3 | 1 of 2 | all |"), "{page}");
     assert!(!page.contains("limit") && !page.contains("inject"), "{page}");
     let page = filled(&folder, "explored faults");
-    let with = "`--set broadcast_order=token --ops \"LD X,ST X\"`";
-    assert!(page.contains(&format!("| `srsp brsp` | `x` | {with} | 3 | a load returns 1, and")), "{page}");
+    let of = "`srsp brsp broadcast_order=token` | `x` | `--ops \"LD X,ST X\"`";
+    assert!(page.contains(&format!("| {of} | 3 | a load returns 1, and")), "{page}");
     assert!(page.contains("no cell of a table has r …"), "{page}");
 }
 
