@@ -3,9 +3,8 @@
 
 use crate::drive::Found;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
-use thiserror::Error;
-use weft_output::{Output, OutputError};
+use std::path::Path;
+use weft_output::rows::{self, RowsError};
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,50 +53,22 @@ impl Row {
     }
 }
 
-/// A record that cannot be read or written.
-#[derive(Debug, Error)]
-pub enum RecordError {
-    /// It cannot be read.
-    #[error("{path} is no record of campaigns ({cause}); give another file, or remove this one", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: csv::Error,
-    },
-    /// It cannot be written.
-    #[error(transparent)]
-    Write(#[from] OutputError),
-}
-
 /// Reads a file; no rows where there is none.
 ///
 /// # Errors
 /// A file that is no record.
-pub fn read(path: &Path) -> Result<Vec<Row>, RecordError> {
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    let failed = |cause| RecordError::Read { path: path.to_path_buf(), cause };
-    let mut reader = csv::Reader::from_path(path).map_err(failed)?;
-    reader.deserialize().collect::<Result<_, _>>().map_err(failed)
+pub fn read(path: &Path) -> Result<Vec<Row>, RowsError> {
+    rows::read(path, "campaigns")
 }
 
 /// Puts rows into a file, in the place of those of the same targets; the file appears complete or not at all.
 ///
 /// # Errors
 /// A file that is no record, a path that cannot be written.
-pub fn add(path: &Path, rows: Vec<Row>) -> Result<(), RecordError> {
+pub fn add(path: &Path, new: Vec<Row>) -> Result<(), RowsError> {
     let mut all = read(path)?;
-    all.retain(|row| rows.iter().all(|new| new.target != row.target));
-    all.extend(rows);
+    all.retain(|row| new.iter().all(|new| new.target != row.target));
+    all.extend(new);
     all.sort_by(|a, b| a.target.cmp(&b.target));
-    let mut out = Output::create(path)?;
-    let mut writer = csv::Writer::from_writer(&mut out);
-    let written = all.iter().try_for_each(|row| writer.serialize(row));
-    let written = written.map_err(std::io::Error::from).and_then(|()| writer.flush());
-    drop(writer);
-    written.map_err(|cause| out.failed(&cause))?;
-    out.commit()?;
-    Ok(())
+    rows::write(path, &all)
 }

@@ -11,6 +11,7 @@
 
 mod error;
 mod place;
+pub mod rows;
 mod scratch;
 
 pub use error::OutputError;

@@ -2,9 +2,8 @@
 
 use crate::round::Counts;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
-use thiserror::Error;
-use weft_output::{Output, OutputError};
+use std::path::Path;
+use weft_output::rows::{self, RowsError};
 
 /// What was stressed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -42,22 +41,6 @@ pub struct Row {
     pub cycles: u64,
 }
 
-/// A record that cannot be read or written.
-#[derive(Debug, Error)]
-pub enum RecordError {
-    /// It cannot be read.
-    #[error("{path} is no record of a campaign ({cause}); give another file, or remove this one", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: csv::Error,
-    },
-    /// It cannot be written.
-    #[error(transparent)]
-    Write(#[from] OutputError),
-}
-
 /// A record in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
@@ -82,14 +65,8 @@ impl Record {
     ///
     /// # Errors
     /// A file that is no record.
-    pub fn read(path: &Path) -> Result<Record, RecordError> {
-        if !path.exists() {
-            return Ok(Record::default());
-        }
-        let failed = |cause| RecordError::Read { path: path.to_path_buf(), cause };
-        let mut reader = csv::Reader::from_path(path).map_err(failed)?;
-        let rows = reader.deserialize().collect::<Result<Vec<Row>, csv::Error>>().map_err(failed)?;
-        Ok(Record { rows })
+    pub fn read(path: &Path) -> Result<Record, RowsError> {
+        Ok(Record { rows: rows::read(path, "a campaign")? })
     }
 
     /// The row of a subject.
@@ -119,14 +96,7 @@ impl Record {
     ///
     /// # Errors
     /// A path that cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), RecordError> {
-        let mut out = Output::create(path)?;
-        let mut writer = csv::Writer::from_writer(&mut out);
-        let rows = self.rows.iter().try_for_each(|row| writer.serialize(row));
-        let written = rows.map_err(std::io::Error::from).and_then(|()| writer.flush());
-        drop(writer);
-        written.map_err(|cause| out.failed(&cause))?;
-        out.commit()?;
-        Ok(())
+    pub fn write(&self, path: &Path) -> Result<(), RowsError> {
+        rows::write(path, &self.rows)
     }
 }

@@ -2,9 +2,10 @@
 
 use super::{grouped, table};
 use crate::document::Block;
-use anyhow::{Context, Error};
+use anyhow::Error;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use weft_output::rows;
 
 /// An exploration.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -30,13 +31,7 @@ pub struct Row {
 /// # Errors
 /// A file that is no record.
 pub fn read(file: &Path) -> Result<Vec<Row>, Error> {
-    if !file.exists() {
-        return Ok(Vec::new());
-    }
-    let wrong =
-        || format!("{} is no record of explorations; name another file, or remove this one", file.display());
-    let mut reader = csv::Reader::from_path(file).with_context(wrong)?;
-    reader.deserialize().collect::<Result<_, csv::Error>>().with_context(wrong)
+    Ok(rows::read(file, "explorations")?)
 }
 
 /// Puts a row into a record, in the place of an older one of the same command; the file is written whole or not at all.
@@ -44,15 +39,12 @@ pub fn read(file: &Path) -> Result<Vec<Row>, Error> {
 /// # Errors
 /// A file that is no record, or cannot be written.
 pub fn add(file: &Path, row: Row) -> Result<(), Error> {
-    let mut rows = read(file)?;
-    match rows.iter_mut().find(|known| known.command == row.command) {
+    let mut all = read(file)?;
+    match all.iter_mut().find(|known| known.command == row.command) {
         Some(known) => *known = row,
-        None => rows.push(row),
+        None => all.push(row),
     }
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    rows.iter().try_for_each(|row| writer.serialize(row))?;
-    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
-    Ok(weft_output::write(file, &bytes)?)
+    Ok(rows::write(file, &all)?)
 }
 
 impl Row {

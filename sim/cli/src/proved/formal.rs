@@ -2,10 +2,11 @@
 
 use super::table as lines;
 use crate::document::Block;
-use anyhow::{Context, Error};
+use anyhow::Error;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use weft_output::rows;
 
 /// What is known of an assertion: the columns of `weft prove --record` that the table shows.
 #[derive(Deserialize)]
@@ -23,12 +24,8 @@ struct Row {
 pub fn table(records: &Path) -> Result<Vec<Block>, Error> {
     let file = records.join("prove.csv");
     let mut of: BTreeMap<(String, String), Vec<Row>> = BTreeMap::new();
-    if file.exists() {
-        let wrong = || format!("{} is no record of weft prove", file.display());
-        for row in csv::Reader::from_path(&file).with_context(wrong)?.deserialize() {
-            let row: Row = row.with_context(wrong)?;
-            of.entry((row.block.clone(), row.parameters.clone())).or_default().push(row);
-        }
+    for row in rows::read::<Row>(&file, "proofs")? {
+        of.entry((row.block.clone(), row.parameters.clone())).or_default().push(row);
     }
     let line = |((block, parameters), rows): (&(String, String), &Vec<Row>)| {
         let of = |result: &str| rows.iter().filter(|row| row.result == result).collect::<Vec<_>>();

@@ -19,7 +19,7 @@ mod reduce;
 mod stimulus;
 
 pub use peer::Peer;
-pub use record::{Record, RecordError, Row, Subject};
+pub use record::{Record, Row, Subject};
 pub use reduce::reduce;
 
 use peer::{Bench, Seen};

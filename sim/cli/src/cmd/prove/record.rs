@@ -4,8 +4,8 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use weft_output::rows;
 use weft_tools::formal::{ProveReport, Verdict};
 
 /// What a command asks for.
@@ -60,17 +60,7 @@ impl Record {
     /// A file that cannot be read or is no such record.
     pub fn read(path: &Path) -> Result<Record, Failure> {
         output::check("--record", path)?;
-        let wrong = |problem: String| {
-            let path = path.display();
-            Failure::input(anyhow!("--record {path}: {problem}; name another file, or remove this one"))
-        };
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(cause) => return Err(wrong(format!("cannot be read: {cause}"))),
-        };
-        let rows = csv::Reader::from_reader(text.as_bytes()).deserialize().collect::<Result<_, _>>();
-        let rows = rows.map_err(|cause| wrong(format!("is no record of proofs: {cause}")))?;
+        let rows = rows::read(path, "proofs").map_err(|cause| Failure::input(anyhow!("--record {cause}")))?;
         Ok(Record { path: path.to_path_buf(), rows })
     }
 
@@ -127,11 +117,6 @@ impl Record {
     /// # Errors
     /// A file that cannot be written.
     pub fn write(&self) -> Outcome {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        self.rows.iter().try_for_each(|row| writer.serialize(row)).map_err(Failure::check)?;
-        let bytes = writer.into_inner().map_err(|cause| Failure::check(anyhow!("{cause}")))?;
-        let mut file = output::begin("--record", &self.path)?;
-        file.write_all(&bytes).map_err(|cause| Failure::check(file.failed(&cause)))?;
-        file.commit().map(drop).map_err(Failure::check)
+        rows::write(&self.path, &self.rows).map_err(Failure::check)
     }
 }
