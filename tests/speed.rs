@@ -146,6 +146,34 @@ fn a_second_start_compiles_nothing() {
     assert!(number(&second["cpu_seconds"]) < number(&first["cpu_seconds"]), "{told}");
 }
 
+/// Memory of each small fabric after a start, in MB: what changes have to keep to, within a quarter for another build.
+const MEMORY: &str = include_str!("memory.csv");
+
+#[test]
+fn fabrics_take_no_more_memory_than_they_did() {
+    let committed: Vec<(&str, f64)> = MEMORY
+        .lines()
+        .skip(1)
+        .map(|line| line.split_once(',').expect("two columns"))
+        .map(|(fabric, mb)| (fabric, mb.parse().expect("a number")))
+        .collect();
+    let names: Vec<&str> = committed.iter().map(|(fabric, _)| *fabric).collect();
+    let told = json(&[&["bench", "start", "--json"], &names[..]].concat());
+    let now: Vec<f64> = told["fabrics"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|of| number(&of["memory_bytes"]) / 1e6)
+        .collect();
+    assert_eq!(now.len(), committed.len());
+    for ((fabric, mb), now) in committed.iter().zip(&now) {
+        assert!(
+            *now > 1.0 && *now <= 1.25 * mb,
+            "{fabric} takes {now:.0} MB, {mb} MB are committed in tests/memory.csv"
+        );
+    }
+}
+
 #[test]
 fn programs_are_compared_in_turns() {
     let own = env!("CARGO_BIN_EXE_weft");

@@ -255,6 +255,7 @@ impl Profile {
             "program": program,
             "fabric": fabric,
             "cycles": cycles,
+            "memory_bytes": crate::memory::resident(),
             "start_seconds": {
                 "elaborate": elaborate,
                 "flatten": flatten,

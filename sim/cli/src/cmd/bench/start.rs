@@ -1,4 +1,4 @@
-//! `weft bench start`: how long it takes until a fabric can be clocked.
+//! `weft bench start`: how long it takes until a fabric can be clocked, and how much memory.
 
 use super::process;
 use crate::failure::{Failure, Outcome, say};
@@ -25,22 +25,30 @@ pub fn run(args: &Args) -> Outcome {
     let own = process::own()?;
     let mut rows: Vec<Value> = Vec::new();
     if !args.json {
-        say(format!("{:<24} {:>12} {:>12} {:>12} {:>12}", "", "first", "CPU", "second", "CPU"))?;
+        say(format!(
+            "{:<24} {:>12} {:>12} {:>12} {:>12} {:>9}",
+            "", "first", "CPU", "second", "CPU", "memory"
+        ))?;
     }
     for fabric in &fabrics {
         let scratch = weft_output::Scratch::new().map_err(Failure::check)?;
         let words = ["profile", fabric, "--max-cycles", "1", "--json"].map(String::from);
         let first = process::run(&own, &words, Some(scratch.path()))?;
         let second = process::run(&own, &words, Some(scratch.path()))?;
-        let parts = |ended: &process::Ended| -> Result<Value, Failure> {
-            let said: Value = serde_json::from_str(&ended.stdout).map_err(Failure::check)?;
-            Ok(json!({ "seconds": ended.wall, "cpu_seconds": ended.cpu, "parts": said["start_seconds"] }))
-        };
-        rows.push(json!({ "fabric": fabric, "first": parts(&first)?, "second": parts(&second)? }));
+        let said = |ended: &process::Ended| serde_json::from_str(&ended.stdout).map_err(Failure::check);
+        let told: [Value; 2] = [said(&first)?, said(&second)?];
+        let parts = |ended: &process::Ended, said: &Value| json!({ "seconds": ended.wall, "cpu_seconds": ended.cpu, "parts": said["start_seconds"] });
+        let memory = told[1]["memory_bytes"].as_u64().unwrap_or(0);
+        rows.push(json!({
+            "fabric": fabric,
+            "first": parts(&first, &told[0]),
+            "second": parts(&second, &told[1]),
+            "memory_bytes": memory,
+        }));
         if !args.json {
             let [a, b] =
                 [&first, &second].map(|ended| format!("{:>10.2} s {:>10.2} s", ended.wall, ended.cpu));
-            say(format!("{fabric:<24} {a} {b}"))?;
+            say(format!("{fabric:<24} {a} {b} {:>9}", crate::memory::words(memory)))?;
         }
     }
     if args.json {
