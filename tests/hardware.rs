@@ -3,6 +3,7 @@
 use crate::program::{refusal, refused, stdout, weft};
 use serde_json::Value;
 use std::path::Path;
+use std::process::Command;
 use weft_tools::external::Tool;
 
 fn names(folder: &Path) -> Vec<String> {
@@ -352,6 +353,52 @@ fn explore_visits_all_states_of_a_scoped_protocol() {
 }
 
 #[test]
+fn explore_visits_all_states_of_a_mix_of_devices() {
+    let mix = ["explore", "spandex", "--mix", "gpu+gpu", "--budget", "1,1", "--live", "--unreached"];
+    let text = stdout(&mix);
+    let head = "system: --devices gpu,gpu --budget 1,1\n\nall states visited, no violation\nstates ";
+    assert!(text.starts_with(head), "{text}");
+    assert!(text.contains("not reached: spandex.gpu_l1."), "{text}");
+    let walks = ["explore", "spandex", "--devices", "mesi,denovo,gpu", "--budget", "3", "--walks", "20"];
+    assert!(stdout(&walks).starts_with("no violation in random walks"));
+}
+
+/// The waveform begins where the prelude ends.
+#[test]
+fn explore_takes_a_system_that_shows_a_fault() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let wave = folder.path().join("bad.vcd");
+    let file = wave.to_str().expect("text");
+    let out = weft(&["explore", "spandex", "--inject", "spandex-llc:drop-owned", "--waves", file]);
+    let (text, error) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert_eq!(out.status.code(), Some(1), "{error}");
+    assert!(text.starts_with("system: --devices denovo,denovo --ops "), "{text}");
+    assert!(text.contains(" --prelude \"0:ST X.0,0:ST Y.0\" ") && text.contains("LD Z"), "{text}");
+    let dump = std::fs::read_to_string(wave).expect("a waveform");
+    assert!(dump.contains("$enddefinitions") && dump.contains(" word_owned "), "registers have their names");
+}
+
+/// What `scripts/explore` has of the named systems is what there is.
+#[test]
+fn standing_explorations_are_all_that_have_names() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/explore");
+    let script = Command::new(script).args(["--list", "--only", "spandex"]).output().expect("a script");
+    let script = String::from_utf8(script.stdout).expect("text");
+    let list = stdout(&["explore", "spandex", "--list"]);
+    let mut wanted: Vec<String> = Vec::new();
+    for (title, more) in [("mixes, seconds each", " --live"), ("faults, each in a system that shows it", "")]
+    {
+        let part = list.split("\n\n").find(|part| part.starts_with(title)).expect("a part");
+        let commands = part.lines().filter_map(|line| line.trim().strip_prefix("weft explore "));
+        wanted.extend(commands.map(|command| format!("{command}{more}")));
+    }
+    let mut standing: Vec<&str> = script.lines().collect();
+    wanted.sort_unstable();
+    standing.sort_unstable();
+    assert!(wanted.len() > 100 && wanted == standing, "{wanted:#?}\n{standing:#?}");
+}
+
+#[test]
 fn explore_refuses_what_it_cannot_do() {
     refused(&["explore", "mgcc", "--inject", "none_such"], "--inject none_such: there is no such fault; ");
     refused(&["explore", "mgcc", "--ops", "LDX"], "is no operation");
@@ -369,6 +416,21 @@ fn explore_refuses_what_it_cannot_do() {
     refused(&["explore", "srsp", "--protocol", "scope", "--ops", "ld_rem_acq X"], "no remote operations");
     refused(&["explore", "srsp", "--set", "cus=5"], "5 waves");
     refused(&["explore", "srsp", "--set", "l1_size=1"], "l1_size");
+    refused(&["explore", "spandex", "--devices", "mesi,gpo"], "no such kind of device; the nearest is gpu");
+    refused(&["explore", "spandex", "--devices", "gpu,mesi"], "come first: mesi,gpu");
+    refused(&["explore", "spandex", "--mix", "mesi+gpo"], "the nearest is mesi+gpu");
+    refused(&["explore", "spandex", "--inject", "tu-mesi:no-r3"], "the nearest is tu-mesi:no-r2");
+    refused(&["explore", "spandex", "--inject", "tu-gpu:no-escalation"], "no named system shows it");
+    refused(&["explore", "spandex", "--devices", "gpu,gpu", "--inject", "tu-mesi:no-r2"], "mesi has");
+    refused(&["explore", "spandex", "--ops", "LDX"], "'LDX' is no operation; legal: LD X, ");
+    refused(&["explore", "spandex", "--ops", "LD Y"], "--lines is 1");
+    refused(&["explore", "spandex", "--ops", "LD X ReqS"], "device 0 is mesi; only flex");
+    refused(&["explore", "spandex", "--ops", "HERE X.0"], "which --scopes makes legal");
+    refused(&["explore", "spandex", "--prelude", "2:LD X"], "devices are 0..1");
+    refused(&["explore", "spandex", "--budget", "9"], "legal are 0..8");
+    refused(&["explore", "spandex", "--guess", "0"], "only flex devices guess");
+    refused(&["explore", "spandex", "--set", "tbes=0"], "legal are 1, 2, 3, 4");
+    refused(&["explore", "spandex", "--set", "tbe=2"], "the nearest is tbes");
 }
 
 /// Links whose fields stand side by side are called models; those in phits are there to be built.

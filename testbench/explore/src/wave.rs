@@ -1,7 +1,7 @@
 //! A way through a net as a waveform: the registers of all blocks, with the number of the action as time.
 
-use crate::net::{Event, Net, World};
-use crate::search::Space;
+use crate::guess::OfNet;
+use crate::net::Event;
 use std::path::Path;
 use weft_engine::wave::{WaveError, WaveVar, WaveWriter};
 
@@ -9,7 +9,9 @@ use weft_engine::wave::{WaveError, WaveVar, WaveWriter};
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn write<W: World>(net: &mut Net<W>, path: &[u64], file: &Path) -> Result<(), WaveError> {
+pub fn write(space: &mut impl OfNet, path: &[u64], file: &Path) -> Result<(), WaveError> {
+    let start = space.start();
+    let net = space.net();
     let (mut vars, mut starts) = (Vec::new(), Vec::new());
     for block in &net.blocks {
         starts.push(vars.len());
@@ -19,7 +21,7 @@ pub fn write<W: World>(net: &mut Net<W>, path: &[u64], file: &Path) -> Result<()
         }
     }
     let mut writer = WaveWriter::create(file, &vars)?;
-    let Ok(mut state) = net.start() else { return writer.finish(0) };
+    let Ok(mut state) = start else { return writer.finish(0) };
     for time in 0..=path.len() as u64 {
         for (place, first) in starts.iter().enumerate() {
             let mut failed = None;

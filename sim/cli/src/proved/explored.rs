@@ -61,7 +61,7 @@ impl Row {
 
 /// A command in parts.
 struct Command<'a> {
-    /// Family, protocol and keys.
+    /// Family, protocol or devices, and keys.
     of: String,
     fault: Option<&'a str>,
     /// All other options.
@@ -75,7 +75,7 @@ impl Command<'_> {
             Command { of: parts.next().unwrap_or_default().into(), fault: None, rest: String::new() };
         for part in parts {
             match part.split_once(' ') {
-                Some(("protocol" | "set", value)) => command.of += &format!(" {value}"),
+                Some(("protocol" | "set" | "devices" | "mix", value)) => command.of += &format!(" {value}"),
                 Some(("inject", fault)) => command.fault = Some(fault),
                 _ => command.rest += &format!(" --{part}"),
             }

@@ -104,11 +104,13 @@ fn an_exploration_takes_the_place_of_an_older_one() {
     };
     let long = "a load returns 1, and what is wrong with it is told in so many words that no cell of a table has room for all of them";
     let faulty = "srsp --protocol brsp --set broadcast_order=token --inject x --ops \"LD X,ST X\"";
-    for row in [row("mgcc", "limit", 5), row(faulty, long, 4), row("mgcc", "all", 1234)] {
+    let mix = "spandex --mix mesi+gpu:evicting --live";
+    for row in [row("mgcc", "limit", 5), row(faulty, long, 4), row("mgcc", "all", 1234), row(mix, "all", 7)] {
         explored::add(&file, row).expect("written");
     }
     let page = filled(&folder, "explored");
     assert!(page.contains("| `mgcc` |  | 1 234 | 3 | 1 of 2 | all |"), "{page}");
+    assert!(page.contains("| `spandex mesi+gpu:evicting` | `--live` | 7 | 3 | 1 of 2 | all |"), "{page}");
     assert!(!page.contains("limit") && !page.contains("inject"), "{page}");
     let page = filled(&folder, "explored faults");
     let of = "`srsp brsp broadcast_order=token` | `x` | `--ops \"LD X,ST X\"`";

@@ -2,6 +2,7 @@
 
 use super::cores::Cores;
 use super::device;
+use super::faults::NONE;
 use super::rules;
 use super::system::System;
 use super::{Config, Kind};
@@ -23,11 +24,14 @@ use weft_spandex::msg::{Fwd, MemReq, MemRsp, Req, Rsp, Wb};
 /// Why a system cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// A parameter of a block.
+    /// A value of the configuration.
     #[error("{0}")]
+    Config(String),
+    /// A parameter of a block.
+    #[error(transparent)]
     Block(#[from] BlockError),
     /// The engine.
-    #[error("{0}")]
+    #[error(transparent)]
     Engine(#[from] EngineError),
 }
 
@@ -86,6 +90,8 @@ impl Parts<'_> {
     }
 
     fn add(&mut self, mut block: Block) {
+        // With a fault something may be read that a rule calls dead.
+        block.noise = self.c.faults == NONE;
         block.begin(&mut self.messages, |_| {});
         self.blocks.push(block);
     }
@@ -144,8 +150,9 @@ fn by_dst(form: &Form, message: &[u64]) -> usize {
 /// Builds the net of a configuration.
 ///
 /// # Errors
-/// A parameter that a block refuses.
+/// A value that is not legal; a parameter that a block refuses.
 pub fn build(c: &Config) -> Result<System, BuildError> {
+    c.validate().map_err(BuildError::Config)?;
     let s = c.spandex();
     let f = Forms {
         cu_req: form::<CuReq>(&s.cu(), &[], None),

@@ -16,6 +16,16 @@ impl Hint {
     pub const WORDS: &'static [(u8, &'static str)] =
         &[(1, "ReqV"), (2, "ReqS"), (3, "ReqO"), (4, "ReqO+data"), (5, "ReqWT"), (6, "ReqWT+fwd")];
 
+    /// ReqS.
+    pub const REQ_S: Hint = Hint(2);
+    /// ReqWT that is done at the owner of the words.
+    pub const REQ_WT_FWD: Hint = Hint(6);
+
+    /// The request, without what it is for.
+    pub fn request(self) -> Hint {
+        Hint(self.0 & 7)
+    }
+
     /// Reads a request, for the whole line if `line` stands behind it.
     fn of(words: &[&str]) -> Option<Hint> {
         let code = |word: &str| Hint::WORDS.iter().find(|known| known.1 == word).map(|known| known.0);

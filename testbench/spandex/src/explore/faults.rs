@@ -63,6 +63,12 @@ pub fn named() -> Vec<(String, Faults)> {
     each.filter(|(_, faults)| *faults != NONE).collect()
 }
 
+/// The name of a fault.
+pub fn name(faults: &Faults) -> String {
+    let known = named().into_iter().find(|known| known.1 == *faults);
+    known.map_or_else(|| "none".into(), |known| known.0)
+}
+
 /// A system in which a fault is seen.
 #[derive(Clone, Debug)]
 pub struct Shown {
@@ -149,7 +155,7 @@ fn of_mesi() -> Vec<Seen> {
     vec![
         ("mesi-l1:join-shut", doing(overlapping([Mesi, Mesi], [3, 2]), &["LD X", "LD X,ST X.0"]), OLD),
         ("mesi-l1:read-wbp", doing(pair([Mesi, Denovo], [2, 1]), &["LD X", "ST X.0"]), OLD),
-        ("mesi-l1:early-release", Config { prelude, lines: vec![0, 2], ..flag }, OLD),
+        ("mesi-l1:early-release", Config { prelude, lines: Config::lines(2), ..flag }, OLD),
         (
             "tu-mesi:keep-once",
             doing(pair([Mesi, Mesi], [2, 2]), &["LD X", "LD X,ST X.0"]),
@@ -174,7 +180,7 @@ fn of_flex() -> Vec<Seen> {
     let shared = doing(shared, &["LD X.0 ReqS", "ST X.0"]);
     let evicted = guessing(0, three([Flex, Flex, Gpu], [1, 3, 1]));
     let prelude = evicting([Flex, Flex], [1, 1]).prelude;
-    let evicted = Config { prelude, lines: vec![0, 2, 4], bank: (1, 4), ..evicted };
+    let evicted = Config { prelude, lines: Config::lines(3), bank: (1, 4), ..evicted };
     let evicted = doing(evicted, &["LD Z", "LD X.0 ReqV,ACQ", "ST X.0"]);
     vec![
         ("flex-l1:keeps-valid", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),

@@ -7,7 +7,7 @@ use weft_spandex::llc::{ReqsPolicy, RvkoGran};
 /// A system with a name.
 #[derive(Clone, Debug)]
 pub struct Mix {
-    /// Its name: kinds of devices, and what is special.
+    /// Its name: kinds of devices, and what is special. One that is not short may have the name of a short one with smaller budgets.
     pub name: String,
     /// It takes some seconds at most.
     pub short: bool,
@@ -18,7 +18,7 @@ pub struct Mix {
 /// A system whose name begins with the kinds of its devices.
 pub fn named(name: &str, short: bool, config: Config) -> Mix {
     let kinds: Vec<&str> = config.devices.iter().map(|kind| kind.word()).collect();
-    let name = if name.is_empty() { kinds.join("+") } else { format!("{} {name}", kinds.join("+")) };
+    let name = if name.is_empty() { kinds.join("+") } else { format!("{}:{name}", kinds.join("+")) };
     Mix { name, short, config }
 }
 
@@ -85,9 +85,9 @@ pub fn pair(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
     Config { budgets: budgets.to_vec(), ..Config::of(&kinds) }
 }
 
-/// Three devices. Nothing is demanded of programs with races: see `judge.rs`.
+/// Three devices. Nothing is demanded of programs with races: see [`Config::ordered`].
 pub fn three(kinds: [Kind; 3], budgets: [usize; 3]) -> Config {
-    Config { budgets: budgets.to_vec(), races: false, ..Config::of(&kinds) }
+    Config { budgets: budgets.to_vec(), ..Config::of(&kinds) }
 }
 
 /// Flag and data in one line: exchanges that release and acquire.
@@ -152,7 +152,7 @@ pub fn evicting(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
     };
     let alphabets = vec![ops("LD Z,LD X,ST X.0,AT X.0"), ops(other)];
     let prelude = vec![does(0, "ST X.0"), does(0, "LD Y")];
-    Config { alphabets, prelude, lines: vec![0, 2, 4], bank: (1, 4), races: false, ..pair(kinds, budgets) }
+    Config { alphabets, prelude, lines: Config::lines(3), bank: (1, 4), races: false, ..pair(kinds, budgets) }
 }
 
 /// The bank holds two lines, both owned: a third one makes it revoke the words of one.
@@ -234,8 +234,8 @@ fn guesses() -> Vec<Mix> {
         all.push(named("guessing", false, guessing(guess, three(kinds, [1, 1, 1]))));
     }
     for kinds in [[Flex, Flex], [Mesi, Flex]] {
-        all.push(named("guessing evicting", true, guessed_eviction(kinds, [1, 1])));
-        all.push(named("guessing evicting", false, guessed_eviction(kinds, [2, 2])));
+        all.push(named("guessing-evicting", true, guessed_eviction(kinds, [1, 1])));
+        all.push(named("guessing-evicting", false, guessed_eviction(kinds, [2, 2])));
     }
     all
 }
@@ -259,7 +259,7 @@ pub fn mixes() -> Vec<Mix> {
         all.push(named("hints", false, hinted(other, [2, 1])));
     }
     all.extend(guesses());
-    all.push(named("shared late", true, shared_late()));
+    all.push(named("shared-late", true, shared_late()));
     for kinds in SYNCHRONISED {
         all.push(named("synchronised", true, synchronised(kinds, [2, 2])));
         all.push(named("synchronised", false, synchronised(kinds, [3, 3])));
@@ -281,12 +281,12 @@ pub fn mixes() -> Vec<Mix> {
     for kinds in [[Gpu, Gpu], [Gpu, Denovo]] {
         all.push(named("scoped", true, scoped(kinds, [2, 2])));
         all.push(named("scoped", false, scoped(kinds, [3, 3])));
-        all.push(named("scoped overlapping", true, scoped_overlapping(kinds, [2, 1])));
-        all.push(named("scoped overlapping", false, scoped_overlapping(kinds, [3, 2])));
-        all.push(named("scoped evicting", true, scoped_evicting(kinds, [2, 1])));
-        all.push(named("scoped evicting", false, scoped_evicting(kinds, [3, 2])));
+        all.push(named("scoped-overlapping", true, scoped_overlapping(kinds, [2, 1])));
+        all.push(named("scoped-overlapping", false, scoped_overlapping(kinds, [3, 2])));
+        all.push(named("scoped-evicting", true, scoped_evicting(kinds, [2, 1])));
+        all.push(named("scoped-evicting", false, scoped_evicting(kinds, [3, 2])));
     }
     let words = Config { rvko: RvkoGran::Word, flex: false, ..pair([Denovo, Gpu], [2, 2]) };
-    all.push(named("rvko=word flex=0", false, words));
+    all.push(named("rvko-word", false, words));
     all
 }

@@ -34,7 +34,7 @@
 //! With [`Config::scopes`] a device with GPU coherence does exchanges of CU scope in its L1, on words that nobody else writes; what they leave stays in its store buffer, and is the word's
 //! value at rest, until a release of the device or the want of room brings it to the bank.
 //!
-//! `weft explore spandex` explores them; the single counts stand in RESULTS.md.
+//! `weft explore spandex` explores these and others: [`Config::options`] are its words for one, [`keys`] are those of the hardware, [`Config::validate`] says what is not legal.
 //!
 //! # What it does not show
 //!
@@ -51,7 +51,11 @@ pub mod cores;
 mod device;
 pub mod faults;
 mod judge;
+pub mod keys;
+mod legal;
 pub mod mixes;
+mod options;
+mod reasons;
 pub mod report;
 mod rules;
 mod system;
@@ -60,6 +64,7 @@ mod world;
 pub use build::{BuildError, build};
 pub use cores::{Cores, Hint, Memory, Op};
 pub use faults::Faults;
+pub use legal::MOST_LINES;
 pub use system::System;
 
 use weft_explore::net::Timing;
@@ -99,7 +104,7 @@ impl Kind {
 }
 
 /// A tiny system and what its cores and CUs may do.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Config {
     /// Devices; those that share words ([`Kind::shares`]) first.
     pub devices: Vec<Kind>,
@@ -173,6 +178,14 @@ impl Config {
     pub fn alphabet(&self, device: usize) -> &[Op] {
         self.alphabets.get(device).or(self.alphabets.last()).map_or(&[], |ops| &ops[..])
     }
+    /// Reads that race with writes are in one order with them: two devices without write-backs, one operation at a time.
+    pub fn ordered(&self) -> bool {
+        self.devices.len() <= 2 && self.lines.len() == 1 && self.open == 1 && self.guess.is_none()
+    }
+    /// So many lines, of which all meet in one set of an L1.
+    pub fn lines(count: usize) -> Vec<u64> {
+        (0..count as u64).map(|line| 2 * line).collect()
+    }
     /// Operations of a core.
     pub fn budget(&self, device: usize) -> usize {
         self.budgets.get(device).or(self.budgets.last()).copied().unwrap_or(0)
@@ -193,7 +206,7 @@ impl Config {
             prelude: Vec::new(),
             open: 1,
             waves: false,
-            lines: vec![0],
+            lines: Config::lines(1),
             l1: (1, 1, 1),
             targets: 1,
             releases: 1,
@@ -205,7 +218,7 @@ impl Config {
             n_fail: 1,
             guess: None,
             scopes: false,
-            races: true,
+            races: devices.len() <= 2,
             link: 2,
             timing: Timing::Bursts,
             faults: faults::NONE,

@@ -1,11 +1,10 @@
 //! What an exploration has found, as text.
 
 use super::System;
-use std::collections::BTreeMap;
+use super::reasons::why;
 use weft_explore::form::Form;
-use weft_explore::report::verdict;
+use weft_explore::report;
 use weft_explore::search::{Explored, Violation};
-use weft_rtl::ir::ProbeKind;
 
 /// Operations by their numbers, of the channels whose names begin so.
 const OPS: &[(&str, &[&str])] = &[
@@ -42,60 +41,15 @@ pub(super) fn message(place: &str, form: &Form, message: &[u64]) -> String {
     format!("{name} {}", form.text(&rest)).trim_end().to_string()
 }
 
-/// Observers of all blocks: kind and sum.
-pub fn seen(system: &System) -> BTreeMap<String, (ProbeKind, u64)> {
-    weft_explore::report::seen(&system.net.blocks)
-}
-
-/// The head of a table of explorations.
-pub const HEAD: &str = "| system | operations | states | transitions | depth | rows and races reached | verdict |\n| --- | --- | ---: | ---: | ---: | --- | --- |";
-
-/// A number with its digits in groups of three.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let places = digits.len();
-    let spaced = digits.chars().enumerate().flat_map(|(at, digit)| {
-        let gap = (at > 0 && (places - at).is_multiple_of(3)).then_some(' ');
-        gap.into_iter().chain(Some(digit))
-    });
-    spaced.collect()
-}
-
-/// A line of that table.
-pub fn row(name: &str, system: &System, found: &Explored) -> String {
-    let seen = seen(system);
-    let covers = seen.values().filter(|(kind, _)| *kind == ProbeKind::Cover);
-    let (all, hit) = covers.fold((0, 0), |(all, hit), (_, count)| (all + 1, hit + u64::from(*count > 0)));
-    let c = system.config();
-    let budgets: Vec<String> = (0..c.devices.len()).map(|d| c.budget(d).to_string()).collect();
-    format!(
-        "| {name} | {} | {} | {} | {} | {hit} of {all} | {} |",
-        budgets.join(" + "),
-        grouped(found.states),
-        grouped(found.transitions),
-        found.depth,
-        verdict(found)
-    )
-}
-
-/// More of one exploration: ends, and the states of each block.
-pub fn blocks(system: &System, found: &Explored) -> String {
-    let mut out = format!(
-        "finished {}, logs {}\n\n{:<14} {:>9} {:>9}\n",
-        found.finished,
-        system.net.worlds(),
-        "block",
-        "states",
-        "steps"
-    );
-    for block in &system.net.blocks {
-        out += &format!("{:<14} {:>9} {:>9}\n", block.name, block.states(), block.steps());
-    }
-    out
+/// The result as a table; with `unreached` also the rows and races that were not reached.
+pub fn table(system: &System, found: &Explored, unreached: bool) -> String {
+    let net = &system.net;
+    let reason = |name: &str| why(system.config(), name, found.complete);
+    report::table(net, found) + &report::coverage(&net.blocks, unreached.then_some(&reason))
 }
 
 /// The way to a violation: every message that moves, then what the cores did and what is wrong.
 pub fn counterexample(system: &mut System, violation: &Violation) -> String {
     let values = "values are device + 1 and operation + 1, 80 is the initial value";
-    weft_explore::report::counterexample(system, violation, values)
+    report::counterexample(system, violation, values)
 }

@@ -4,6 +4,7 @@ use super::cores::{Cores, Memory};
 use super::{Config, Kind, judge};
 use std::collections::HashMap;
 use weft_explore::block::Block;
+use weft_explore::guess::OfNet;
 use weft_explore::net::{Event, Net};
 use weft_explore::report::Told;
 use weft_explore::search::Space;
@@ -81,12 +82,6 @@ impl System {
     /// What the world remembers in a state.
     pub fn memory(&self, state: &[u32]) -> &Memory {
         self.net.world_of(state)
-    }
-
-    /// Changes the world and forgets everything, for random walks.
-    pub fn restart(&mut self, change: impl FnOnce(&mut Cores)) {
-        self.net.restart(change);
-        self.views.iter_mut().for_each(HashMap::clear);
     }
 
     /// Does the prelude: an operation begins when nothing else moves any more.
@@ -306,5 +301,18 @@ impl Space for System {
 
     fn finished(&self, state: &[u32]) -> bool {
         self.net.finished(state)
+    }
+}
+
+impl OfNet for System {
+    type World = Cores;
+
+    fn net(&mut self) -> &mut Net<Cores> {
+        &mut self.net
+    }
+
+    fn restart(&mut self) {
+        self.net.restart(|_| {});
+        self.views.iter_mut().for_each(HashMap::clear);
     }
 }

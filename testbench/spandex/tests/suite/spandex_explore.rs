@@ -1,6 +1,7 @@
 //! All interleavings of tiny systems on the RTL (spandex.md sections 2 to 8, and 13).
 
 use weft_explore::net::Timing;
+use weft_explore::report::seen;
 use weft_explore::search::{Explored, Limits, explore};
 use weft_spandex_bench::explore::mixes::{Mix, mixes, pair};
 use weft_spandex_bench::explore::{Config, Kind, System, build, report};
@@ -19,13 +20,12 @@ fn holds(name: &str, config: &Config) -> System {
         panic!("{name}: {}", report::counterexample(&mut system, violation));
     }
     assert!(found.complete && found.finished > 0, "{name}");
-    println!("{}", report::row(name, &system, &found));
+    println!("{name}: {}", report::table(&system, &found, false));
     system
 }
 
 /// The short or long explorations whose names end so.
 fn all(short: bool, wanted: impl Fn(&Mix) -> bool) {
-    println!("{}", report::HEAD);
     let some: Vec<Mix> = mixes().into_iter().filter(|mix| mix.short == short && wanted(mix)).collect();
     assert!(!some.is_empty());
     some.iter().for_each(|mix| _ = holds(&mix.name, &mix.config));
@@ -33,11 +33,11 @@ fn all(short: bool, wanted: impl Fn(&Mix) -> bool) {
 
 /// Nothing is special.
 fn plain(mix: &Mix, devices: usize) -> bool {
-    !mix.name.contains(' ') && mix.config.devices.len() == devices
+    !mix.name.contains(':') && mix.config.devices.len() == devices
 }
 
 fn special(mix: &Mix, what: &str) -> bool {
-    mix.name.split_once(' ').is_some_and(|(_, rest)| rest.contains(what))
+    mix.name.split_once(':').is_some_and(|(_, rest)| rest.contains(what))
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_line_on_its_way_between_two_devices_is_written() {
 /// The two answers to a forwarded ReqS bring the same words: to the sharer and to the bank.
 #[test]
 fn an_owner_shares_a_word_that_it_changes_again() {
-    all(true, |mix| special(mix, "shared late"));
+    all(true, |mix| special(mix, "shared-late"));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn atomics_join_the_request_of_their_word() {
     let joining: Vec<Mix> = mixes().into_iter().filter(|mix| mix.short && special(mix, "joining")).collect();
     assert!(!joining.is_empty());
     for mix in joining {
-        let seen = report::seen(&holds(&mix.name, &mix.config));
+        let seen = seen(&holds(&mix.name, &mix.config).net.blocks);
         let covers = ["denovo_l1.Rmw.coming", "denovo_l1.done.joined", "race.denovo_forward_behind_joined"];
         for cover in covers.into_iter().chain(["race.denovo_joined_late"]) {
             let hits = seen.get(&format!("spandex.{cover}")).map_or(0, |(_, hits)| *hits);

@@ -11,8 +11,6 @@ fn found(blocks: &[&str]) {
     for faults::Shown { name, config, words } in shown {
         assert_ne!(config.faults, faults::NONE, "{name} is no fault");
         let mut system = build(&config).expect("legal parameters");
-        // Rules are tried by the explorations without faults.
-        system.net.blocks.iter_mut().for_each(|block| block.noise = false);
         let limits = Limits { states: 5_000_000, live: true, ..Limits::default() };
         let found = explore(&mut system, limits, &mut |_| {});
         let violation =

@@ -131,5 +131,5 @@ pub fn run(args: &Args) -> Outcome {
     args.ends.note(&system.net, &found)?;
     let Some(violation) = &found.violation else { return Ok(()) };
     say(format!("\n{}", report::counterexample(&mut system, violation).trim_end()))?;
-    args.ends.violated(&mut system.net, violation)
+    args.ends.violated(&mut system, violation)
 }

@@ -2,6 +2,7 @@
 
 mod directory;
 mod mgcc;
+mod spandex;
 mod srsp;
 
 use crate::failure::{Failure, Outcome, say};
@@ -11,6 +12,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 use weft_engine::digest::Digest;
+use weft_explore::guess::OfNet;
 use weft_explore::net::{Net, World};
 use weft_explore::report;
 use weft_explore::search::{Explored, Limits, Progress, Violation};
@@ -24,6 +26,8 @@ enum What {
     Directory(directory::Args),
     /// L1s and an L2 bank of a protocol of `srsp-64cu`: sRSP, bRSP, sRSPOpt, hLRC, DeNovo-B.
     Srsp(srsp::Args),
+    /// L1s with their translation units and a bank of the LLC, of any mix of coherence: MESI, Flex, DeNovo, GPU.
+    Spandex(spandex::Args),
 }
 
 /// Arguments of `weft explore`.
@@ -42,6 +46,7 @@ pub fn run(args: &Args) -> Outcome {
         What::Mgcc(args) => mgcc::run(args),
         What::Directory(args) => directory::run(args),
         What::Srsp(args) => srsp::run(args),
+        What::Spandex(args) => spandex::run(args),
     }
 }
 
@@ -114,9 +119,9 @@ impl Ends {
     }
 
     /// Writes the waveform of a violation that has been told.
-    fn violated<W: World>(&self, net: &mut Net<W>, violation: &Violation) -> Outcome {
+    fn violated(&self, space: &mut impl OfNet, violation: &Violation) -> Outcome {
         if let Some(file) = &self.waves {
-            weft_explore::wave::write(net, &violation.path, file).map_err(Failure::input)?;
+            weft_explore::wave::write(space, &violation.path, file).map_err(Failure::input)?;
             say(format!("\nwaveform {}: time is the number of the action", file.display()))?;
         }
         Err(Failure::check(anyhow!("{}", violation.text)))
@@ -138,11 +143,15 @@ fn command(words: impl Iterator<Item = String>) -> String {
         match word.split('=').next() {
             Some("--record" | "--waves") if !word.contains('=') => drop(words.next()),
             Some("--record" | "--waves" | "--unreached") => {}
-            _ if word.contains(' ') => kept.push(format!("\"{word}\"")),
-            _ => kept.push(word),
+            _ => kept.push(quoted(&word)),
         }
     }
     kept.join(" ")
+}
+
+/// A word as it is typed.
+fn quoted(word: &str) -> String {
+    if word.contains(' ') { format!("\"{word}\"") } else { word.to_string() }
 }
 
 /// Explores, with one line on the terminal that tells how far it is.
