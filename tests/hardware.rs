@@ -328,6 +328,19 @@ fn explore_visits_all_states_or_shows_the_way_to_a_fault() {
 }
 
 #[test]
+fn explore_visits_all_states_of_gtsc() {
+    let text = stdout(&["explore", "gtsc", "--budget", "1,1", "--live", "--unreached"]);
+    assert!(text.starts_with("all states visited, no violation\nstates "), "{text}");
+    assert!(text.contains("not reached: gtsc.l1.amo.live: no AMO in --ops"), "{text}");
+    let fault = ["explore", "gtsc", "--in-order", "--ops", "LD X,ST X.0", "--ops", "LD X", "--budget", "2,1"];
+    let out = weft(&[&fault[..], &["--cus", "1", "--per-cu", "2", "--inject", "unlocked"]].concat());
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    assert!(text.contains("l1_0 takes cu_req: wave 1, operation 0: LD, line 0x0"), "{text}");
+    assert!(text.contains("CU 0, wave 1, operation 0: LD X  at 0.1: 0.1 -"), "{text}");
+}
+
+#[test]
 fn explore_visits_all_states_of_a_directory_protocol() {
     let text = stdout(&["explore", "directory", "--protocol", "gpu-vi", "--budget", "1,1", "--live"]);
     assert!(text.starts_with("all states visited, no violation\nstates "), "{text}");
@@ -404,6 +417,10 @@ fn explore_refuses_what_it_cannot_do() {
     refused(&["explore", "mgcc", "--ops", "LDX"], "is no operation");
     refused(&["explore", "mgcc", "--leases", "17,1"], "1..16");
     refused(&["explore", "mgcc", "--start", "64"], "0..63");
+    refused(&["explore", "gtsc", "--inject", "past_rts"], "--inject past_rts: there is no such fault; ");
+    refused(&["explore", "gtsc", "--ops", "LD X,ACQ"], "is no operation");
+    refused(&["explore", "gtsc", "--lease", "17"], "1..16");
+    refused(&["explore", "gtsc", "--start", "64"], "0..63");
     refused(&["explore", "rdma"], "unrecognized subcommand 'rdma'");
     refused(&["explore", "directory", "--protocol", "nhc"], "the nearest is nhcc");
     refused(&["explore", "directory", "--protocol", "ideal"], "outside of the hardware");

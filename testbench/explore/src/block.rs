@@ -269,11 +269,29 @@ impl Block {
         self.sim.put_state(0, &self.buffer);
         poke(&mut self.sim);
         self.buffer.copy_from_slice(self.sim.state(0));
-        let poked = self.remember(messages);
-        self.start = self.settle(poked, messages);
+        self.begin_here(messages);
+        self.start
+    }
+
+    /// Begins anew, in the state of rest to which other values of some registers lead; called when the block has begun.
+    ///
+    /// # Panics
+    /// When there is no such register, or the block never comes to rest.
+    pub fn begin_with(&mut self, registers: &[(&str, u64)], messages: &mut Numbered) {
+        self.unpack(self.start);
+        for (path, value) in registers {
+            let at = self.register_at(path);
+            self.buffer[at] = *value;
+        }
+        self.begin_here(messages);
+    }
+
+    /// The first state is the one in which the buffer's comes to rest.
+    fn begin_here(&mut self, messages: &mut Numbered) {
+        let state = self.remember(messages);
+        self.start = self.settle(state, messages);
         self.unpack(self.start);
         self.origin = self.buffer.clone();
-        self.start
     }
 
     /// Takes further rules that may turn out to be wrong ([`crate::guess`]); called when the block has begun. States known before mean nothing afterwards.
@@ -530,11 +548,16 @@ impl Block {
     /// # Panics
     /// When there is no such register.
     pub fn register(&mut self, state: u32, path: &str) -> u64 {
-        let ty = &self.design.types[0];
-        let number = ty.netlist.regs.iter().position(|reg| reg.path == path);
-        let at = ty.layout.regs[number.unwrap_or_else(|| panic!("{} has no register {path}", self.name))];
+        let at = self.register_at(path);
         self.unpack(state);
         self.buffer[at]
+    }
+
+    /// The first limb of a register.
+    fn register_at(&self, path: &str) -> usize {
+        let ty = &self.design.types[0];
+        let number = ty.netlist.regs.iter().position(|reg| reg.path == path);
+        ty.layout.regs[number.unwrap_or_else(|| panic!("{} has no register {path}", self.name))]
     }
 
     /// The low 64 bits of a cell of a memory in a state.

@@ -55,6 +55,16 @@ impl Parts {
         Ok(place)
     }
 
+    /// A block that was added.
+    pub fn block(&mut self, place: usize) -> &mut Block {
+        &mut self.blocks[place]
+    }
+
+    /// Lets a block begin with other values in some registers ([`Block::begin_with`]).
+    pub fn begin_with(&mut self, place: usize, registers: &[(&str, u64)]) {
+        self.blocks[place].begin_with(registers, &mut self.messages);
+    }
+
     /// The blocks around which a world is, still without links.
     pub fn joins<W: World>(self, timing: Timing, world: W) -> Joins<W> {
         let Parts { blocks, inputs, outputs, messages, .. } = self;

@@ -2,7 +2,7 @@
 
 use super::Config;
 use super::rules;
-use super::world::Cus;
+use super::world::{Cus, Protocol};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl Forms {
             up_rsp: form::<UpRsp>(t, rules::ANSWER),
             umc_req: form::<UmcReq>(t, rules::TO_UMC),
             umc_rsp: form::<UmcRsp>(t, rules::ANSWER),
-            dram_req: form::<DramReq>(t, rules::TO_MEMORY),
+            dram_req: form::<DramReq>(t, rules::BY_OP),
             dram_rsp: form::<DramRsp>(t, &[]),
             roll: form::<Roll>(t, &[]),
             ack: form::<RollAck>(t, &[]),
@@ -280,8 +280,7 @@ pub fn build(c: &Config) -> Result<System, BuildError> {
     };
     let Parts { f, blocks, messages, .. } = parts;
     // The world's links come first.
-    let dram_links = (0..c.banks as usize).collect();
-    let world = Cus::new(c, &f.cu_req, &f.dram_rsp, dram_links);
+    let world = Cus::new(c.asks(), Protocol::Mgcc, &f.cu_req, &f.dram_rsp);
     let mut net = Net::new(blocks, messages, c.timing, world);
     for (u, lane) in places.lane.iter().enumerate() {
         let link = net.link(&format!("dram{u}"), Order::Any, 64);

@@ -25,14 +25,19 @@
 //! performs a request when the lane sends it and answers whenever it likes.
 
 mod build;
+pub mod gtsc;
+pub mod ops;
 pub mod random;
+mod reasons;
 pub mod report;
 pub mod rules;
 pub mod world;
 
 pub use build::{BuildError, System, build};
-pub use world::{Cus, Memory, Op};
+pub use ops::{Asks, MOST_OPERATIONS, Op};
+pub use world::{Cus, Memory, Protocol};
 
+use crate::checker::Promise;
 use weft_explore::net::Timing;
 use weft_mgcc::choice::{Consistency, Inject};
 
@@ -86,11 +91,19 @@ impl Config {
     pub fn cus_in_all(&self) -> usize {
         (self.gpus * self.cus) as usize
     }
-    /// Operations of a CU.
-    pub fn budget(&self, cu: usize) -> usize {
-        match self.programs.get(cu) {
-            Some(program) => program.len(),
-            None => self.budgets.get(cu).or(self.budgets.last()).copied().unwrap_or(0),
+    /// What the CUs may do.
+    fn asks(&self) -> Asks {
+        let sc = self.consistency == Consistency::Sc;
+        Asks {
+            cus: self.cus_in_all(),
+            waves: 1,
+            lines: self.lines.clone(),
+            alphabets: vec![self.alphabet.clone()],
+            budgets: self.budgets.clone(),
+            programs: self.programs.clone(),
+            open: if sc { 1 } else { self.open },
+            promise: if sc { Promise::Sc } else { Promise::Rc },
+            ts: self.ts,
         }
     }
 }

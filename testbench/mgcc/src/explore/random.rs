@@ -1,7 +1,7 @@
 //! Small random programs on the RTL, for what is too large to be explored: the system in which every slip of mgcc.md section 11 must be caught.
 
-use super::world::Op;
-use super::{Config, System};
+use super::{Asks, Config, Op, System};
+use crate::checker::Promise;
 use weft_explore::net::Timing;
 use weft_explore::search::{Violation, walk};
 use weft_mgcc::choice::{Consistency, Inject};
@@ -39,10 +39,10 @@ impl Numbers {
 }
 
 /// Programs of `length` operations for every CU: loads, stores of a word or the line, atomics, under RC also LD_SYNC and fences. Half of the time few lines are used.
-pub fn programs(config: &Config, length: usize, seed: u64) -> Vec<Vec<Op>> {
+pub fn programs(asks: &Asks, length: usize, seed: u64) -> Vec<Vec<Op>> {
     let mut numbers = Numbers(seed.wrapping_mul(0x5851_f42d_4c95_7f2d));
-    let rc = config.consistency == Consistency::Rc;
-    let all = config.lines.len() as u64;
+    let rc = asks.promise == Promise::Rc;
+    let all = asks.lines.len() as u64;
     let lines = if numbers.below(2) == 0 { all } else { 2 + numbers.below(2) };
     let mut op = || {
         let line = numbers.below(lines) as u8;
@@ -56,7 +56,7 @@ pub fn programs(config: &Config, length: usize, seed: u64) -> Vec<Vec<Op>> {
             _ => Op::Load(line),
         }
     };
-    (0..config.cus_in_all()).map(|_| (0..length).map(|_| op()).collect()).collect()
+    (0..asks.cus * asks.waves).map(|_| (0..length).map(|_| op()).collect()).collect()
 }
 
 /// Most actions of a run; one that does not end before will not end.
@@ -67,7 +67,7 @@ const LIMIT: usize = 60_000;
 /// # Errors
 /// What is wrong.
 pub fn run(net: &mut System, length: usize, seed: u64) -> Result<usize, Violation> {
-    let programs = programs(net.world().config(), length, seed);
+    let programs = programs(net.world().asks(), length, seed);
     net.restart(|world| world.set_programs(programs));
     walk(net, seed, LIMIT)
 }

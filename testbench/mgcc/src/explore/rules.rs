@@ -276,8 +276,8 @@ pub const UP: &[Ignore] = &[
     Ignore { leaves: &["ts"], unless: "ts_v", is: &[1] },
 ];
 
-/// Of requests to memory.
-pub const TO_MEMORY: &[Ignore] = &[
+/// Of requests to memory, and of those of G-TSC: what only one kind of operation has.
+pub const BY_OP: &[Ignore] = &[
     Ignore { leaves: &["mask"], unless: "op", is: WRITE },
     Ignore { leaves: &["data"], unless: "op", is: &[1, 2] },
     Ignore { leaves: OPERAND, unless: "op", is: AMO },

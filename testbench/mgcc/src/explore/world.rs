@@ -1,101 +1,14 @@
 //! CUs that ask, DRAM that answers, and the log that the checker of logical time judges.
 
-use super::Config;
-use crate::checker::{Access, Kind, LogicalTime, Promise};
+use super::ops::{Asks, Op};
+use crate::checker::{Access, Kind, LogicalTime};
 use crate::golden::msg::{Atomic, Data};
 use crate::golden::time::Time;
-use std::fmt;
 use std::rc::Rc;
 use weft_blocks::msg::{AmoOp, CuOp};
 use weft_explore::form::Form;
 use weft_explore::net::World;
-use weft_mgcc::choice::Consistency;
 use weft_rtl::value::HwEnum;
-
-/// An operation of a CU.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Op {
-    /// LD.
-    Load(u8),
-    /// LD that goes to memory (RC).
-    LoadSync(u8),
-    /// ST of word 0 or 1 (of 4 bytes) of a line.
-    Store(u8, u8),
-    /// ST of all bytes of a line.
-    StoreLine(u8),
-    /// Atomic exchange of word 0.
-    Exchange(u8),
-    /// FENCE.
-    Fence,
-}
-
-impl Op {
-    /// The line, by its place in [`Config::lines`]; 0 for a fence.
-    pub fn line(self) -> usize {
-        match self {
-            Op::Load(line) | Op::LoadSync(line) | Op::Exchange(line) => line.into(),
-            Op::Store(line, _) | Op::StoreLine(line) => line.into(),
-            Op::Fence => 0,
-        }
-    }
-    /// Bytes that it reads or writes.
-    fn mask(self) -> u64 {
-        match self {
-            Op::Load(_) | Op::LoadSync(_) => 0xff,
-            Op::Store(_, word) => 0xf << (4 * word),
-            Op::StoreLine(_) => u64::MAX,
-            Op::Exchange(_) => 0xf,
-            Op::Fence => 0,
-        }
-    }
-    fn stores(self) -> bool {
-        matches!(self, Op::Store(..) | Op::StoreLine(_))
-    }
-}
-
-impl std::str::FromStr for Op {
-    type Err = String;
-
-    /// `LD X`, `LD_SYNC X`, `ST X.0`, `ST X.1`, `ST X` (all bytes), `AMO X`, `FENCE`; X, Y, Z, A, B.. are the lines in order.
-    fn from_str(text: &str) -> Result<Op, String> {
-        let wrong = || {
-            format!(
-                "'{text}' is no operation; legal: LD X, LD_SYNC X, ST X (all bytes), ST X.0, ST X.1, AMO X, FENCE, with X, Y, Z, A.. for the lines"
-            )
-        };
-        let (name, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
-        let (line, word) = rest.split_once('.').map_or((rest, None), |(line, word)| (line, Some(word)));
-        let place = match line.bytes().next() {
-            Some(letter @ b'X'..=b'Z') if line.len() == 1 => letter - b'X',
-            Some(letter @ b'A'..=b'M') if line.len() == 1 => letter - b'A' + 3,
-            None if name == "FENCE" => return Ok(Op::Fence),
-            _ => return Err(wrong()),
-        };
-        match (name, word) {
-            ("LD", None) => Ok(Op::Load(place)),
-            ("LD_SYNC", None) => Ok(Op::LoadSync(place)),
-            ("ST", None) => Ok(Op::StoreLine(place)),
-            ("ST", Some("0")) => Ok(Op::Store(place, 0)),
-            ("ST", Some("1")) => Ok(Op::Store(place, 1)),
-            ("AMO", None) => Ok(Op::Exchange(place)),
-            _ => Err(wrong()),
-        }
-    }
-}
-
-impl fmt::Display for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |line: &u8| if *line < 3 { char::from(b'X' + line) } else { char::from(b'A' + line - 3) };
-        match self {
-            Op::Load(line) => write!(f, "LD {}", name(line)),
-            Op::LoadSync(line) => write!(f, "LD_SYNC {}", name(line)),
-            Op::Store(line, word) => write!(f, "ST {}.{word}", name(line)),
-            Op::StoreLine(line) => write!(f, "ST {}", name(line)),
-            Op::Exchange(line) => write!(f, "AMO {}", name(line)),
-            Op::Fence => write!(f, "FENCE"),
-        }
-    }
-}
 
 /// An operation that was issued.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -115,43 +28,56 @@ pub struct Memory {
     pub lines: Vec<u64>,
 }
 
-/// The world of a net ([`super::build`]): ports 0.. are requests of the CUs, then the CUs' answers, then DRAM requests of the lanes.
-pub struct Cus {
-    config: Config,
-    request: Rc<Form>,
-    dram: Rc<Form>,
-    /// Per lane the link of DRAM's answers.
-    dram_links: Vec<usize>,
+/// Whose blocks a net is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// MGCC: the DRAM of a lane stands behind the last block (`DramReq`, `DramRsp`).
+    Mgcc,
+    /// G-TSC: a memory controller without timestamps (`UmcReq`, `UmcRsp`).
+    Gtsc,
 }
 
+/// The world of a net ([`super::build`], [`super::gtsc::build`]): ports 0.. are requests of the CUs, then the CUs' answers, then requests to memory, which performs a request
+/// when that is sent and answers in any order. Link i of the net leads from memory i.
+pub struct Cus {
+    asks: Asks,
+    protocol: Protocol,
+    request: Rc<Form>,
+    answer: Rc<Form>,
+}
+
+/// Bits of the number of an operation in the id of its request; above them is the wave's, in its CU.
+const SEQ_BITS: usize = 4;
+
 impl Cus {
-    /// The world of a configuration; `dram_links` are the links into the lanes' `dram_rsp`.
-    pub fn new(config: &Config, request: &Rc<Form>, dram: &Rc<Form>, dram_links: Vec<usize>) -> Cus {
-        Cus { config: config.clone(), request: request.clone(), dram: dram.clone(), dram_links }
+    /// A world in which CUs send requests of one form, and memory answers of another.
+    pub fn new(asks: Asks, protocol: Protocol, request: &Rc<Form>, answer: &Rc<Form>) -> Cus {
+        Cus { asks, protocol, request: request.clone(), answer: answer.clone() }
     }
 
-    /// Its configuration.
-    pub fn config(&self) -> &Config {
-        &self.config
+    /// What the CUs may do.
+    pub fn asks(&self) -> &Asks {
+        &self.asks
     }
 
-    /// Gives the CUs other programs.
+    /// Whose blocks they ask.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Gives the waves other programs.
     pub fn set_programs(&mut self, programs: Vec<Vec<Op>>) {
-        self.config.programs = programs;
+        self.asks.programs = programs;
     }
 
-    fn cus(&self) -> usize {
-        self.config.cus_in_all()
-    }
-
-    /// The value that an operation of a CU writes: unique in a run.
-    fn value(cu: usize, seq: usize) -> u64 {
-        (cu as u64 + 1) << 8 | (seq as u64 + 1)
+    /// The value that an operation of a wave writes: unique in a run.
+    fn value(wave: usize, seq: usize) -> u64 {
+        (wave as u64 + 1) << 8 | (seq as u64 + 1)
     }
 
     /// The low 8 bytes that a store or atomic brings, in place.
-    fn low(op: Op, cu: usize, seq: usize) -> u64 {
-        let value = Cus::value(cu, seq);
+    fn low(op: Op, wave: usize, seq: usize) -> u64 {
+        let value = Cus::value(wave, seq);
         match op {
             Op::Store(_, word) => value << (32 * word),
             Op::StoreLine(_) => value | value << 32,
@@ -160,54 +86,50 @@ impl Cus {
         }
     }
 
-    fn atomic(cu: usize, seq: usize) -> Atomic {
-        let operand = Cus::value(cu, seq);
+    fn atomic(wave: usize, seq: usize) -> Atomic {
+        let operand = Cus::value(wave, seq);
         Atomic { op: AmoOp::Exch, signed: false, word: 0, wide: false, operand, compare: 0 }
     }
 
-    fn message(&self, op: Op, cu: usize, seq: usize) -> Vec<u64> {
+    fn message(&self, op: Op, wave: usize, seq: usize) -> Vec<u64> {
         let kind = match op {
             Op::Load(_) | Op::LoadSync(_) => CuOp::Ld,
             Op::Store(..) | Op::StoreLine(_) => CuOp::St,
             Op::Exchange(_) => CuOp::Amo,
             Op::Fence => CuOp::Acq,
         };
-        let line = if op == Op::Fence { 0 } else { self.config.lines[op.line()] };
+        let line = if op == Op::Fence { 0 } else { self.asks.lines[op.line()] };
         let fields = [
             ("op", kind.encoding()),
             ("sync", u64::from(matches!(op, Op::LoadSync(_)))),
             ("want_ack", u64::from(op.stores())),
             ("line", line),
             ("mask", op.mask()),
-            ("data", Cus::low(op, cu, seq)),
-            ("id", seq as u64),
+            ("data", Cus::low(op, wave, seq)),
+            ("id", ((wave % self.asks.waves) << SEQ_BITS | seq) as u64),
             ("amo", if matches!(op, Op::Exchange(_)) { AmoOp::Exch.encoding() } else { 0 }),
         ];
         self.request.message(&fields)
     }
 
-    /// The next operations that a CU may issue.
-    fn next_ops(&self, wave: &[Issued], cu: usize) -> Vec<Op> {
-        let c = &self.config;
-        let open = wave.iter().filter(|issued| issued.answer.is_none()).count();
-        let fenced = wave.last().is_some_and(|last| last.op == Op::Fence);
-        let (sc, seq) = (c.consistency == Consistency::Sc, wave.len());
-        if open > 0 && (sc || fenced || open >= c.open) {
+    /// The next operations that a wave may issue.
+    fn next_ops(&self, own: &[Issued], wave: usize) -> Vec<Op> {
+        let asks = &self.asks;
+        let open = own.iter().filter(|issued| issued.answer.is_none()).count();
+        let fenced = own.last().is_some_and(|last| last.op == Op::Fence);
+        let seq = own.len();
+        if open >= asks.open || (open > 0 && fenced) {
             return Vec::new();
         }
-        let all: Vec<Op> = match c.programs.get(cu) {
-            Some(program) => program.get(seq).copied().into_iter().collect(),
-            None if seq < c.budget(cu) => c.alphabet.clone(),
-            None => Vec::new(),
-        };
         // A fence at the beginning, after another or at the end of a budget orders nothing.
-        let idle = c.programs.is_empty() && (wave.is_empty() || fenced || seq + 1 == c.budget(cu));
-        all.into_iter().filter(|op| *op != Op::Fence || (open == 0 && !idle)).collect()
+        let idle = asks.programs.is_empty() && (own.is_empty() || fenced || seq + 1 == asks.budget(wave));
+        let may = |op: &Op| *op != Op::Fence || (open == 0 && !idle);
+        asks.list(wave, seq).iter().copied().filter(may).collect()
     }
 
-    fn perform(&self, state: &mut Memory, lane: usize, form: &Form, m: &[u64]) -> (usize, Vec<u64>) {
+    fn perform(&self, state: &mut Memory, form: &Form, m: &[u64]) -> Vec<u64> {
         let line = form.get(m, "line");
-        let at = self.config.lines.iter().position(|own| *own == line);
+        let at = self.asks.lines.iter().position(|own| *own == line);
         let cell = at.map(|at| &mut state.lines[at]);
         let mut nothing = 0;
         let cell = cell.unwrap_or(&mut nothing);
@@ -226,15 +148,25 @@ impl Cus {
             }
             _ => {}
         }
-        let answer = [("id", form.get(m, "id")), ("data", *cell), ("old", old)];
-        (self.dram_links[lane], self.dram.message(&answer))
+        let results = [("data", *cell), ("old", old)];
+        if self.protocol == Protocol::Mgcc {
+            return self.answer.message(&[&results[..], &[("id", form.get(m, "id"))]].concat());
+        }
+        let op = form.get(m, "op");
+        let line_there = op != 1 || mask != u64::MAX;
+        let fields = [("op", op), ("txn", form.get(m, "txn")), ("with_data", line_there.into())];
+        let mut answer = self.answer.message(&[&results[..], &fields].concat());
+        self.answer.clean(&mut answer);
+        answer
     }
 
     fn answered(&self, state: &mut Memory, cu: usize, form: &Form, m: &[u64]) -> Result<(), String> {
-        let seq = form.get(m, "id") as usize;
-        let time = Time::unpack(form.get(m, "cu_time"), self.config.ts);
-        let Some(issued) = state.waves[cu].get_mut(seq).filter(|issued| issued.answer.is_none()) else {
-            return Err(format!("operation {seq} of CU {cu} is answered, but not open"));
+        let id = form.get(m, "id") as usize;
+        let (wave, seq) = (cu * self.asks.waves + (id >> SEQ_BITS), id & ((1 << SEQ_BITS) - 1));
+        let time = Time::unpack(form.get(m, "cu_time"), self.asks.ts);
+        let own = state.waves.get_mut(wave).and_then(|own| own.get_mut(seq));
+        let Some(issued) = own.filter(|issued| issued.answer.is_none()) else {
+            return Err(format!("operation {seq} of {} is answered, but not open", self.name(wave)));
         };
         let data = form.get(m, "data");
         let got = match issued.op {
@@ -246,26 +178,33 @@ impl Cus {
         Ok(())
     }
 
+    /// A wave in words.
+    fn name(&self, wave: usize) -> String {
+        match self.asks.waves {
+            1 => format!("CU {wave}"),
+            waves => format!("CU {}, wave {}", wave / waves, wave % waves),
+        }
+    }
+
     /// The log of a state, if everything issued is answered.
     fn log(&self, state: &Memory) -> Option<LogicalTime> {
-        let promise = if self.config.consistency == Consistency::Sc { Promise::Sc } else { Promise::Rc };
-        let mut log = LogicalTime::new(promise);
-        for (cu, wave) in state.waves.iter().enumerate() {
-            for (seq, issued) in wave.iter().enumerate() {
+        let mut log = LogicalTime::new(self.asks.promise);
+        for (wave, own) in state.waves.iter().enumerate() {
+            for (seq, issued) in own.iter().enumerate() {
                 let (time, got) = issued.answer?;
                 let op = issued.op;
                 let low = |low: u64| Data::from_words([low, 0, 0, 0, 0, 0, 0, 0]);
                 let kind = match op {
                     Op::Load(_) | Op::LoadSync(_) => Kind::Load(low(got)),
-                    Op::Store(..) | Op::StoreLine(_) => Kind::Store(low(Cus::low(op, cu, seq))),
-                    Op::Exchange(_) => Kind::Atomic(Cus::atomic(cu, seq), got),
+                    Op::Store(..) | Op::StoreLine(_) => Kind::Store(low(Cus::low(op, wave, seq))),
+                    Op::Exchange(_) => Kind::Atomic(Cus::atomic(wave, seq), got),
                     Op::Fence => {
-                        log.fence(cu as u32, seq as u32);
+                        log.fence(wave as u32, seq as u32);
                         continue;
                     }
                 };
-                let line = self.config.lines[op.line()];
-                let (wave, seq) = (cu as u32, seq as u32);
+                let line = self.asks.lines[op.line()];
+                let (wave, seq) = (wave as u32, seq as u32);
                 log.access(Access { wave, seq, line, mask: op.mask(), time, kind });
             }
         }
@@ -273,7 +212,7 @@ impl Cus {
     }
 }
 
-/// The low 8 bytes of a line as values: `CU.operation` of the store that wrote a word, `-` for the initial value.
+/// The low 8 bytes of a line as values: `WAVE.operation` of the store that wrote a word, `-` for the initial value.
 fn value_text(low: u64) -> String {
     let word = |value: u64| match value {
         0 => "-".to_string(),
@@ -286,18 +225,23 @@ impl World for Cus {
     type State = Memory;
 
     fn start(&self) -> Memory {
-        Memory { waves: vec![Vec::new(); self.cus()], lines: vec![0; self.config.lines.len()] }
+        Memory {
+            waves: vec![Vec::new(); self.asks.cus * self.asks.waves],
+            lines: vec![0; self.asks.lines.len()],
+        }
     }
 
     fn offers(&self, state: &Memory, port: usize) -> Vec<(Vec<u64>, Memory)> {
-        let seq = state.waves[port].len();
-        let ops = self.next_ops(&state.waves[port], port).into_iter();
-        ops.map(|op| {
-            let mut after = state.clone();
-            after.waves[port].push(Issued { op, answer: None });
-            (self.message(op, port, seq), after)
-        })
-        .collect()
+        let each = |wave: usize| {
+            let seq = state.waves[wave].len();
+            let ops = self.next_ops(&state.waves[wave], wave).into_iter();
+            ops.map(move |op| {
+                let mut after = state.clone();
+                after.waves[wave].push(Issued { op, answer: None });
+                (self.message(op, wave, seq), after)
+            })
+        };
+        (port * self.asks.waves..(port + 1) * self.asks.waves).flat_map(each).collect()
     }
 
     fn take(
@@ -307,20 +251,19 @@ impl World for Cus {
         form: &Form,
         message: &[u64],
     ) -> Result<Vec<(usize, Vec<u64>)>, String> {
-        let cus = self.cus();
+        let cus = self.asks.cus;
         if port < 2 * cus {
             self.answered(state, port - cus, form, message)?;
             return Ok(Vec::new());
         }
-        Ok(vec![self.perform(state, port - 2 * cus, form, message)])
+        Ok(vec![(port - 2 * cus, self.perform(state, form, message))])
     }
 
     fn finished(&self, state: &Memory) -> bool {
-        let c = &self.config;
-        let done = |(cu, wave): (usize, &Vec<Issued>)| {
+        let done = |(wave, own): (usize, &Vec<Issued>)| {
             // A last operation that can only be a fence is left out.
-            let ended = wave.len() == c.budget(cu) || self.next_ops(wave, cu).is_empty();
-            ended && wave.iter().all(|issued| issued.answer.is_some())
+            let ended = own.len() == self.asks.budget(wave) || self.next_ops(own, wave).is_empty();
+            ended && own.iter().all(|issued| issued.answer.is_some())
         };
         state.waves.iter().enumerate().all(done)
     }
@@ -335,16 +278,16 @@ impl World for Cus {
 
     fn story(&self, state: &Memory) -> Vec<String> {
         let mut lines = Vec::new();
-        for (cu, wave) in state.waves.iter().enumerate() {
-            for (seq, Issued { op, answer }) in wave.iter().enumerate() {
+        for (wave, own) in state.waves.iter().enumerate() {
+            for (seq, Issued { op, answer }) in own.iter().enumerate() {
                 let result = match answer {
                     None => "open".to_string(),
                     Some((time, _)) if op.stores() || *op == Op::Fence => format!("at {time}"),
                     Some((time, got)) => format!("at {time}: {}", value_text(*got)),
                 };
-                let wrote = Cus::low(*op, cu, seq);
+                let wrote = Cus::low(*op, wave, seq);
                 let wrote = if wrote == 0 { String::new() } else { format!(" := {}", value_text(wrote)) };
-                lines.push(format!("CU {cu}, operation {seq}: {op}{wrote}  {result}"));
+                lines.push(format!("{}, operation {seq}: {op}{wrote}  {result}", self.name(wave)));
             }
         }
         lines
@@ -354,10 +297,14 @@ impl World for Cus {
         let known = form.leaves.iter().any(|leaf| leaf.name == "line");
         let mut out = String::new();
         if place.ends_with("cu_req") {
-            let seq = form.get(message, "id");
-            out = format!("operation {seq}: ");
+            let id = form.get(message, "id") as usize;
+            let (wave, seq) = (id >> SEQ_BITS, id & ((1 << SEQ_BITS) - 1));
+            let of = if self.asks.waves > 1 { format!("wave {wave}, ") } else { String::new() };
+            out = format!("{of}operation {seq}: ");
         }
         let skip = ["data", "old", "mask", "amo", "id"];
+        // Memory of G-TSC has no stamps.
+        let untimed = self.protocol == Protocol::Gtsc && place.contains(".mem_");
         let mut parts = Vec::new();
         for leaf in &form.leaves {
             let value = message[leaf.at];
@@ -367,11 +314,13 @@ impl World for Cus {
                     names.get(value as usize).copied().unwrap_or("?").to_string()
                 }
                 "op" => ["Rd", "Wr", "Amo", "EvictNote"][value as usize & 3].to_string(),
+                "tag" | "wts" | "rts" if untimed => continue,
                 "line" => format!("line {value:#x}"),
                 "data" if value != 0 => format!("data [{}]", value_text(value)),
                 name if value == 0 && !matches!(name, "wts" | "rts" | "tag" | "epoch" | "id") => continue,
                 name if skip.contains(&name) && known => continue,
-                "cu_time" => format!("at {}", Time::unpack(value, self.config.ts)),
+                "cu_time" => format!("at {}", Time::unpack(value, self.asks.ts)),
+                "warpts" => format!("warpts {}", Time::unpack(value, self.asks.ts)),
                 name if skip.contains(&name) && name != "id" => continue,
                 name => format!("{name} {value}"),
             };

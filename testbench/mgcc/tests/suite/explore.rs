@@ -20,10 +20,10 @@ fn holds(config: &Config, wanted: &[&str]) -> Explored {
         panic!("{}", report::counterexample(&mut net, violation));
     }
     assert!(found.complete);
-    println!("{}", report::table(&net, &found));
+    println!("{}", report::table(&net, &found, false));
     let reached: BTreeMap<&str, u64> = report::reached(&net).into_iter().collect();
     for words in wanted {
-        assert!(reached[words] > 0, "{words}: not reached\n{}", report::table(&net, &found));
+        assert!(reached[words] > 0, "{words}: not reached\n{}", report::table(&net, &found, false));
     }
     found
 }

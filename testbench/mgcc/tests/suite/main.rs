@@ -11,6 +11,7 @@ mod golden_nc;
 mod golden_random;
 mod golden_scenario;
 mod gtsc_bench;
+mod gtsc_explore;
 mod gtsc_l1;
 mod gtsc_l2;
 mod gtsc_system;

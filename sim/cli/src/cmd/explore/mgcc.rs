@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use weft_explore::net::Timing;
 use weft_explore::search::explore;
 use weft_mgcc::choice::{Choice, Consistency, Inject};
-use weft_mgcc_bench::explore::{Config, Op, build, report};
+use weft_mgcc_bench::explore::{Config, MOST_OPERATIONS, Op, build, report};
 
 /// Consistency on the command line.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -56,6 +56,9 @@ pub struct Args {
     /// Blocks may also stop in the middle of their work: many more states.
     #[arg(long)]
     free: bool,
+    /// Names the rows of the tables and the races that were not reached, each with why.
+    #[arg(long)]
+    unreached: bool,
     #[command(flatten)]
     ends: Ends,
 }
@@ -84,8 +87,10 @@ impl Args {
                 self.ts
             )));
         }
-        if self.link == 0 || self.budget.iter().any(|budget| *budget > 15) {
-            return Err(Failure::input(anyhow!("--link is at least 1, each number of --budget at most 15")));
+        if self.link == 0 || self.budget.iter().any(|budget| *budget > MOST_OPERATIONS) {
+            return Err(Failure::input(anyhow!(
+                "--link is at least 1, each number of --budget at most {MOST_OPERATIONS}"
+            )));
         }
         let lines = self.ops.iter().map(|op| op.line()).max().unwrap_or(0) as u64 + 1;
         let rc = matches!(self.consistency, Order::Rc);
@@ -120,7 +125,7 @@ pub fn run(args: &Args) -> Outcome {
         return args.ends.tell(&row);
     }
     let found = shown(|told| explore(&mut net, args.ends.limits(), told));
-    say(report::table(&net, &found).trim_end())?;
+    say(report::table(&net, &found, args.unreached).trim_end())?;
     args.ends.note(&net, &found)?;
     let Some(violation) = &found.violation else { return Ok(()) };
     say(format!("\n{}", report::counterexample(&mut net, violation).trim_end()))?;

@@ -1,6 +1,7 @@
 //! `weft explore`: every interleaving of a tiny system, on the hardware itself. One file per family.
 
 mod directory;
+mod gtsc;
 mod mgcc;
 mod spandex;
 mod srsp;
@@ -22,6 +23,8 @@ use weft_explore::search::{Explored, Limits, Progress, Violation};
 enum What {
     /// L1s, banks, lanes with their TSUs, relays and epoch controller of MGPU-TSM with MGCC.
     Mgcc(mgcc::Args),
+    /// L1s, banks, relay and epoch controller of a GPU with G-TSC.
+    Gtsc(gtsc::Args),
     /// L1s, banks, directory slices, fence units and INV networks of a protocol of `rec-4gpu` and `hmg-4gpu`.
     Directory(directory::Args),
     /// L1s and an L2 bank of a protocol of `srsp-64cu`: sRSP, bRSP, sRSPOpt, hLRC, DeNovo-B.
@@ -44,6 +47,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     match &args.what {
         What::Mgcc(args) => mgcc::run(args),
+        What::Gtsc(args) => gtsc::run(args),
         What::Directory(args) => directory::run(args),
         What::Srsp(args) => srsp::run(args),
         What::Spandex(args) => spandex::run(args),
