@@ -412,6 +412,19 @@ fn standing_explorations_are_all_that_have_names() {
 }
 
 #[test]
+fn explore_visits_all_states_of_the_hierarchical_baseline() {
+    let text = stdout(&["explore", "hmesi", "--devices", "cpu,denovo", "--live"]);
+    assert!(text.starts_with("all states visited, no violation\nstates "), "{text}");
+    let lists = ["--ops", "LD X", "--ops", "ST X.0", "--in-order", "--devices", "cpu,denovo"];
+    let out = weft(&[&["explore", "hmesi", "--inject", "gpu-l2:no-revoke"], &lists[..]].concat());
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    let way = ["cpu0 sends req: GetS", "l3 sends fwd: FwdGetS", "l2 sends l3_rsp_out: WbData"];
+    assert!(way.iter().all(|line| text.contains(line)), "{text}");
+    assert!(text.contains("Denovo 1, operation 0: ST X.0 := 21"), "{text}");
+}
+
+#[test]
 fn explore_refuses_what_it_cannot_do() {
     refused(&["explore", "mgcc", "--inject", "none_such"], "--inject none_such: there is no such fault; ");
     refused(&["explore", "mgcc", "--ops", "LDX"], "is no operation");
@@ -448,6 +461,14 @@ fn explore_refuses_what_it_cannot_do() {
     refused(&["explore", "spandex", "--guess", "0"], "only flex devices guess");
     refused(&["explore", "spandex", "--set", "tbes=0"], "legal are 1, 2, 3, 4");
     refused(&["explore", "spandex", "--set", "tbe=2"], "the nearest is tbes");
+    refused(&["explore", "hmesi", "--devices", "cpu,gpus"], "the nearest is gpu");
+    refused(&["explore", "hmesi", "--devices", "cpu,cpu"], "then at least one CU");
+    refused(&["explore", "hmesi", "--devices", "gpu,cpu"], "legal are CPU cores (cpu), then");
+    refused(&["explore", "hmesi", "--inject", "gpu-l2:keep-onc"], "the nearest is gpu-l2:keep-once");
+    refused(&["explore", "hmesi", "--ops", "LD Y"], "--lines is 1");
+    refused(&["explore", "hmesi", "--ops", "HERE X.0"], "'HERE X.0' is no operation");
+    refused(&["explore", "hmesi", "--l3-ways", "3"], "legal are 2 and 4");
+    refused(&["explore", "hmesi", "--budget", "9"], "at most 8");
 }
 
 /// Links whose fields stand side by side are called models; those in phits are there to be built.

@@ -277,7 +277,10 @@ impl Cores {
         };
         // An acquire at the beginning, at the end of a budget or after another orders nothing.
         let useful = |op: Op| op != Op::Acquire || !(idle || own.len() + 1 == c.budget(device));
-        c.alphabet(device).iter().copied().filter(|op| apart(*op) && useful(*op)).collect()
+        let list = c.alphabet(device);
+        let next = own.len() % list.len().max(1);
+        let offered = if c.in_order { list.get(next..=next).unwrap_or(&[]) } else { list };
+        offered.iter().copied().filter(|op| apart(*op) && useful(*op)).collect()
     }
 
     fn word(&self, raw: u64, known: impl Fn(u8) -> bool) -> Result<u8, String> {

@@ -34,14 +34,14 @@ pub(super) fn gpu_params(c: &Config) -> GpuL1Params {
 }
 
 /// Shape of the MESI L1: 2 sets of 2 ways.
-pub(super) fn mesi_port(c: &Config) -> MesiPort {
+pub fn mesi_port(c: &Config) -> MesiPort {
     let spandex = c.spandex();
     MesiPort { size: 4 * spandex.line, ways: 2, spandex }
 }
 
 /// What a device sends beside requests and answers.
 #[derive(Clone, Copy)]
-pub(super) struct Sends {
+pub struct Sends {
     /// Words that it owned.
     pub back: bool,
     /// Requests to other devices.
@@ -49,7 +49,7 @@ pub(super) struct Sends {
 }
 
 /// What a device of a kind sends.
-pub(super) fn sends(c: &Config, kind: Kind) -> Sends {
+pub fn sends(c: &Config, kind: Kind) -> Sends {
     Sends { back: kind != Kind::Gpu, direct: kind == Kind::Flex && c.guess.is_some() }
 }
 
@@ -93,7 +93,10 @@ fn whole(
 }
 
 /// A device with GPU coherence.
-pub(super) fn gpu(c: &Config) -> Result<Arc<Module>, BlockError> {
+///
+/// # Errors
+/// A parameter that its L1 or unit refuses.
+pub fn gpu(c: &Config) -> Result<Arc<Module>, BlockError> {
     let l1 = gpu_params(c);
     let s = l1.spandex.clone();
     let tu = TuGpuParams { spandex: s.clone(), n_fail: c.n_fail, inject: c.faults.tu_gpu };
@@ -105,7 +108,10 @@ pub(super) fn gpu(c: &Config) -> Result<Arc<Module>, BlockError> {
 }
 
 /// A device with DeNovo coherence.
-pub(super) fn denovo(c: &Config) -> Result<Arc<Module>, BlockError> {
+///
+/// # Errors
+/// A parameter that its L1 or unit refuses.
+pub fn denovo(c: &Config) -> Result<Arc<Module>, BlockError> {
     let l1 = GpuL1Params { inject: weft_spandex::gpu_l1::Inject::None, ..gpu_params(c) };
     let s = l1.spandex.clone();
     let l1 = DenovoL1Params { l1, inject: c.faults.denovo_l1, ..DenovoL1Params::published(s.clone()) };

@@ -196,7 +196,10 @@ impl Demands {
 }
 
 /// Judges a log; `last`: what the hardware holds, per line and word.
-pub(super) fn check(cores: &Cores, state: &Memory, last: Option<&[[Option<u8>; 2]]>) -> Result<(), String> {
+///
+/// # Errors
+/// What of the log no order of the writes explains.
+pub fn check(cores: &Cores, state: &Memory, last: Option<&[[Option<u8>; 2]]>) -> Result<(), String> {
     for line in 0..state.lines.len() {
         for word in 0..2 {
             let last = last.and_then(|lines| lines[line][word]);

@@ -48,9 +48,10 @@
 
 mod build;
 pub mod cores;
-mod device;
+pub mod device;
 pub mod faults;
-mod judge;
+pub mod held;
+pub mod judge;
 pub mod keys;
 mod legal;
 pub mod mixes;
@@ -108,10 +109,14 @@ impl Kind {
 pub struct Config {
     /// Devices; those that share words ([`Kind::shares`]) first.
     pub devices: Vec<Kind>,
+    /// So many of them, the first ones, are CPU cores, which matters to clients of an L3 only.
+    pub cpus: u32,
     /// What a core may issue, per device; the last list stands for all further ones.
     pub alphabets: Vec<Vec<Op>>,
     /// Operations of each core; the last number stands for all further ones.
     pub budgets: Vec<usize>,
+    /// A core issues its list from its beginning, not anything of it.
+    pub in_order: bool,
     /// Operations that are done, one after the other, before the exploration begins: device and operation.
     pub prelude: Vec<(usize, Op)>,
     /// Operations of a core that may be open together.
@@ -157,8 +162,8 @@ impl Config {
     pub fn spandex(&self) -> Spandex {
         let devices = self.devices.len() as u32;
         Spandex {
-            cpus: 0,
-            cus: devices,
+            cpus: self.cpus,
+            cus: devices - self.cpus,
             sharers: self.devices.iter().filter(|kind| kind.shares()).count() as u32,
             addr_bits: 32,
             line: 8,
@@ -201,8 +206,10 @@ impl Config {
         };
         Config {
             devices: devices.to_vec(),
+            cpus: 0,
             alphabets: devices.iter().map(own).collect(),
             budgets: vec![2],
+            in_order: false,
             prelude: Vec::new(),
             open: 1,
             waves: false,

@@ -30,7 +30,7 @@ const OPS: &[(&str, &[&str])] = &[
 ];
 
 /// A message in words; the place is a channel `BLOCK.CHANNEL`.
-pub(super) fn message(place: &str, form: &Form, message: &[u64]) -> String {
+pub fn message(place: &str, form: &Form, message: &[u64]) -> String {
     let channel = place.rsplit('.').next().unwrap_or(place);
     let names = OPS.iter().find(|(name, _)| channel.starts_with(name)).map(|(_, ops)| *ops);
     let Some(name) = names.and_then(|names| names.get(form.get(message, "op") as usize)) else {

@@ -1,6 +1,7 @@
 //! The net with what was done before the exploration begins, and the judgement of what the hardware holds whenever it is quiet.
 
 use super::cores::{Cores, Memory};
+use super::held::{Held, by_words, entries, mesi};
 use super::{Config, Kind, judge};
 use std::collections::HashMap;
 use weft_explore::block::Block;
@@ -22,49 +23,6 @@ struct View {
     lines: Vec<Held>,
     /// Something is still under way.
     busy: Option<&'static str>,
-}
-
-/// What it holds of a line.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-struct Held {
-    /// The bank: it is there.
-    here: bool,
-    /// Words that a device owns, or, by the bank, that somebody does.
-    owned: u8,
-    /// Words of which a device has a shared copy; the bank: all, if the line is shared.
-    shared: u8,
-    /// The bank: devices that may have a shared copy.
-    sharers: u64,
-    /// Words; of those owned by the bank the owner.
-    words: [u64; 2],
-    /// Words that wait in a store buffer.
-    buffered: u8,
-}
-
-/// Registers that are zero when nothing is under way.
-fn entries(kind: Option<Kind>) -> &'static [&'static str] {
-    match kind {
-        None => &["tbe_valid", "stalled"],
-        Some(Kind::Gpu) => &["cache.mshr_busy", "cache.sb_valid", "cache.s1_valid", "tu.busy", "tu.again"],
-        Some(Kind::Denovo) => &[
-            "cache.mshr_busy",
-            "cache.sb_valid",
-            "cache.wbb_valid",
-            "cache.s1_valid",
-            "cache.line_pinned",
-            "tu.again",
-        ],
-        Some(Kind::Flex) => &[
-            "cache.mshr_busy",
-            "cache.sb_valid",
-            "cache.wbb_valid",
-            "cache.s1_valid",
-            "cache.line_pinned",
-            "cache.wt_again",
-            "tu.again",
-        ],
-        Some(Kind::Mesi) => &["cache.mshr_busy", "cache.s1_valid", "tu.busy", "tu.wbb_busy", "tu.in_place"],
-    }
 }
 
 impl System {
@@ -192,10 +150,6 @@ fn settled(bank: &Held, devices: &[Held], memory: [u8; 2]) -> Result<[u8; 2], St
     Ok(words)
 }
 
-fn halves(line: u64) -> [u64; 2] {
-    [line & 0xffff_ffff, line >> 32]
-}
-
 /// Words of a line in the store buffer of an L1 with GPU coherence, in which everything that has left is answered.
 fn buffer(own: &mut Block, at: u32, c: &Config, line: u64) -> Held {
     let (valid, mut held) = (own.register(at, "cache.sb_valid"), Held::default());
@@ -231,37 +185,6 @@ fn bank(own: &mut Block, at: u32, c: &Config, line: u64) -> Held {
             words: [word(own, 0), word(own, 1)],
             buffered: 0,
         };
-    }
-    Held::default()
-}
-
-/// All kinds of L1 have 2 sets of 2 ways. The two bits of a word: I 00, V 01, O 10, S 11.
-fn by_words(own: &mut Block, at: u32, line: u64) -> Held {
-    let set = line as u32 & 1;
-    for cell in [2 * set, 2 * set + 1] {
-        let mut plane = |name: &str| (own.register(at, name) >> (2 * cell) & 3) as u8;
-        let (low, high) = (plane("cache.word_valid"), plane("cache.word_owned"));
-        if high != 0 && own.cell(at, "cache.tags", cell) == line >> 1 {
-            let words = halves(own.cell(at, "cache.lines", cell));
-            return Held { owned: high & !low, shared: high & low, words, ..Held::default() };
-        }
-    }
-    Held::default()
-}
-
-fn mesi(own: &mut Block, at: u32, line: u64) -> Held {
-    let set = line as u32 & 1;
-    for cell in [2 * set, 2 * set + 1] {
-        let state = own.cell(at, "cache.states", cell);
-        if state != 0 && own.cell(at, "cache.tags", cell) == line >> 1 {
-            let words = halves(own.cell(at, "cache.lines", cell));
-            return Held {
-                owned: if state > 1 { 3 } else { 0 },
-                shared: if state == 1 { 3 } else { 0 },
-                words,
-                ..Held::default()
-            };
-        }
     }
     Held::default()
 }

@@ -2,6 +2,7 @@
 
 mod directory;
 mod gtsc;
+mod hmesi;
 mod mgcc;
 mod spandex;
 mod srsp;
@@ -27,6 +28,8 @@ enum What {
     Gtsc(gtsc::Args),
     /// L1s, banks, directory slices, fence units and INV networks of a protocol of `rec-4gpu` and `hmg-4gpu`.
     Directory(directory::Args),
+    /// CPU L1s with their clients, a GPU L2 with its CUs, and the L3 of the hierarchical baseline, H-MESI.
+    Hmesi(hmesi::Args),
     /// L1s and an L2 bank of a protocol of `srsp-64cu`: sRSP, bRSP, sRSPOpt, hLRC, DeNovo-B.
     Srsp(srsp::Args),
     /// L1s with their translation units and a bank of the LLC, of any mix of coherence: MESI, Flex, DeNovo, GPU.
@@ -49,6 +52,7 @@ pub fn run(args: &Args) -> Outcome {
         What::Mgcc(args) => mgcc::run(args),
         What::Gtsc(args) => gtsc::run(args),
         What::Directory(args) => directory::run(args),
+        What::Hmesi(args) => hmesi::run(args),
         What::Srsp(args) => srsp::run(args),
         What::Spandex(args) => spandex::run(args),
     }
