@@ -7,7 +7,8 @@
 //!   ([`crate::checker::LogicalTime`]). At every step the assertions of the RTL are watched, and clocks and epochs, which must not go back; a state in which nothing can
 //!   happen, or (`live`) from which not everything can be answered any more, must be a finished one.
 //! - [`rules`] says which bits mean nothing. Each step of a block is also made with noise in them.
-//! - [`report`]: numbers, what was reached, the shortest way to a violation. [`random`]: small random programs on larger systems.
+//! - [`gtsc`]: the same of a GPU with G-TSC. [`ops`]: what CUs may do.
+//! - [`report`]: numbers, what was reached, and why not; the shortest way to a violation. [`random`]: small random programs on larger systems.
 //!
 //! | system, operations per CU, from | states | transitions | reached, among others |
 //! | --- | --- | --- | --- |

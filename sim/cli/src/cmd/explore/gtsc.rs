@@ -21,8 +21,9 @@ pub struct Args {
     /// L2 banks, among which the lines are dealt out.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=2))]
     banks: u32,
-    /// What a wave may issue: LD, LD_SYNC, ST (all bytes, or word 0 or 1: ST X.0), AMO of a line X, Y, Z, A.., or FENCE. Given again it is of the next wave;
-    /// the last list stands for all further waves.
+    /// What a wave may issue: LD, LD_SYNC, ST (all bytes, or word 0 or 1: ST X.0), AMO of a line X, Y, Z, A..,
+    /// or FENCE (not as the first or last one).
+    /// Given again it is of the next wave; the last list stands for all further waves.
     #[arg(long, default_value = "LD X,ST X.0,LD Y,ST Y.0", value_name = "OP,OP..")]
     ops: Vec<String>,
     /// A wave issues its list of --ops from its beginning, and not anything of it.
@@ -31,7 +32,8 @@ pub struct Args {
     /// Operations of each wave; the last number stands for all further waves.
     #[arg(long, value_delimiter = ',', num_args = 1, default_value = "2,1", value_name = "N,N..")]
     budget: Vec<usize>,
-    /// Operations of a wave that may be open together: 1, judged as sequentially consistent, or 2, judged as release consistent.
+    /// Operations of a wave that may be open together: 1, judged as sequentially consistent, or 2, judged as
+    /// release consistent.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     open: u8,
     /// Time up to which leases may have been given at the beginning: a late one brings an overflow near.
@@ -101,6 +103,8 @@ impl Args {
             ts: self.ts,
             lease: self.lease,
             start: self.start,
+            // As many misses of a bank as L1s may have.
+            l2_mshrs: (self.cus.max(2), 1),
             link: self.link,
             timing: if self.free { Timing::Free } else { Timing::Bursts },
             inject: inject.0,

@@ -15,6 +15,16 @@
 //! - `start` is what mem_ts and the greatest lease given are at the beginning: a late one brings the overflow near.
 //! - What is dead is guessed and tried ([`weft_explore::guess`]).
 //!
+//! | CUs, operations per wave, from | states | transitions | reached, among others |
+//! | --- | --- | --- | --- |
+//! | 2 CUs: 3 + 1, reset | 73 010 | 93 682 | expired loads, renewals, stores into old versions |
+//! | 3 + 2, reset | 1 624 179 | 2 396 337 | overflow and roll, too |
+//! | 1 + 1, leases up to 60 | 120 570 | 190 649 | roll by request, by answer, over dirty lines, with transactions open |
+//! | 2 + 1, leases up to 62 | 1 158 086 | 1 951 036 | the same with more under way |
+//! | 2 waves per CU, 1 each, reset | 1 893 107 | 2 754 114 | |
+//!
+//! Alphabet LD, ST of one word, of X and Y.
+//!
 //! Left out: kernels (KBEGIN, KEND), the bank's commands, and that memory holds a bank back.
 
 mod build;
