@@ -26,7 +26,8 @@ pub struct Args {
     /// CUs, each with an L1, per GPU.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=2))]
     cus: u32,
-    /// What a CU may issue: LD, LD_SYNC, ST (all bytes, or word 0 or 1: ST X.0), AMO of a line X, Y, Z, A.., or FENCE.
+    /// What a CU may issue: LD, LD_SYNC, ST (all bytes, or word 0 or 1: ST X.0), AMO of a line X, Y, Z, A.., or
+    /// FENCE (not as the first or last one).
     #[arg(long, value_delimiter = ',', default_value = "LD X,ST X.0,LD Y,ST Y.0")]
     ops: Vec<Op>,
     /// Operations of each CU; the last number stands for all further CUs.
