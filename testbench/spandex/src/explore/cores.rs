@@ -18,12 +18,22 @@ impl Hint {
 
     /// ReqS.
     pub const REQ_S: Hint = Hint(2);
+    /// ReqO+data.
+    pub const REQ_O_DATA: Hint = Hint(4);
     /// ReqWT that is done at the owner of the words.
     pub const REQ_WT_FWD: Hint = Hint(6);
 
     /// The request, without what it is for.
     pub fn request(self) -> Hint {
         Hint(self.0 & 7)
+    }
+    /// It is for the whole line.
+    pub fn is_line(self) -> bool {
+        self.0 & 8 != 0
+    }
+    /// What is written goes through.
+    pub fn writes_through(self) -> bool {
+        matches!(self.0 & 7, 5 | 6)
     }
 
     /// Reads a request, for the whole line if `line` stands behind it.
@@ -43,7 +53,7 @@ impl fmt::Display for Hint {
         if let Some((_, word)) = Hint::WORDS.iter().find(|known| known.0 == self.0 & 7) {
             write!(f, " {word}")?;
         }
-        if self.0 & 8 != 0 { write!(f, " line") } else { Ok(()) }
+        if self.is_line() { write!(f, " line") } else { Ok(()) }
     }
 }
 

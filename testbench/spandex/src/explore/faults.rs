@@ -122,6 +122,7 @@ fn of_gpu() -> Vec<Seen> {
         ("gpu-l1:no-stale", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("gpu-l1:fill-over-store", doing(two([3, 0]), &["LD X,ST X.0"]), OLD),
         ("gpu-l1:atomic-no-mark", doing(two([3, 0]), &["LD X.1,AT X.0,LD X.0"]), OLD),
+        ("gpu-l1:buffer-unseen", doing(two([3, 0]), &["LD X.0,ST X.0"]), OLD),
         ("gpu-l1:local-unbuffered", scoped([Gpu, Gpu], [2, 0]), OLD),
         ("gpu-l1:local-uncaptured", doing(fill, &["LD X.1,HERE X.0,HERE Z.0,LD X.0"]), OLD),
         (
@@ -136,6 +137,8 @@ fn of_gpu() -> Vec<Seen> {
 fn of_denovo() -> Vec<Seen> {
     let two = |budgets| overlapping([Denovo, Denovo], budgets);
     vec![
+        ("denovo-l1:early-release", doing(two([2, 2]), &["ST X.0,SYNC X.1", "SYNC X.1,LD X.0"]), OLD),
+        ("denovo-l1:fill-over-store", doing(two([3, 1]), &["LD X,ST X.0,LD X.1", "ST X.1"]), OLD),
         ("denovo-l1:keeps-valid", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("denovo-l1:no-stale", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("denovo-l1:no-cross", evicting([Denovo, Gpu], [2, 1]), &["denovo_l1_", "llc_"]),
@@ -183,6 +186,7 @@ fn of_flex() -> Vec<Seen> {
     let evicted = Config { prelude, lines: Config::lines(3), bank: (1, 4), ..evicted };
     let evicted = doing(evicted, &["LD Z", "LD X.0 ReqV,ACQ", "ST X.0"]);
     vec![
+        ("flex-l1:early-release", doing(two([2, 2]), &["ST X.0,SYNC X.1", "SYNC X.1,LD X.0"]), OLD),
         ("flex-l1:keeps-valid", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("flex-l1:no-stale", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("flex-l1:no-cross", evicting([Flex, Gpu], [2, 1]), &["flex_l1_", "llc_"]),

@@ -183,7 +183,7 @@ impl Config {
     pub fn alphabet(&self, device: usize) -> &[Op] {
         self.alphabets.get(device).or(self.alphabets.last()).map_or(&[], |ops| &ops[..])
     }
-    /// Reads that race with writes are in one order with them: two devices without write-backs, one operation at a time.
+    /// Reads that race with writes are in one order with them: at most two devices, without write-backs or guesses, one operation of each at a time.
     pub fn ordered(&self) -> bool {
         self.devices.len() <= 2 && self.lines.len() == 1 && self.open == 1 && self.guess.is_none()
     }

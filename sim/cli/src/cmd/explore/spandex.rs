@@ -58,8 +58,8 @@ pub struct Args {
     /// GPU coherence does what is of CU scope in its L1; what is not HERE is of system scope.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     scopes: Option<bool>,
-    /// Reads that race with writes must be in one order with them, too. So is what two devices do one after the
-    /// other to one line, and that is judged if nothing is said.
+    /// Reads that race with writes must be in one order with them, too. If nothing is said, that is judged of one or
+    /// two devices with one line, one operation of each at a time and no --guess.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     races: Option<bool>,
     /// A fault of a block, BLOCK:FAULT. Without --devices and --mix in a system that shows it; --list names them.
