@@ -13,8 +13,8 @@ use weft_spandex_bench::explore::{Config, Kind, MOST_LINES, Op, build, keys, rep
 /// Arguments of `weft explore spandex`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Devices, each an L1 and its translation unit: mesi, flex, denovo, gpu, in this order. Without it mesi,gpu,
-    /// or those of the mix or fault.
+    /// Devices, each an L1 and its translation unit: mesi and flex, then denovo and gpu. Without it
+    /// mesi,gpu, or those of the mix or fault.
     #[arg(long, value_delimiter = ',', num_args = 1, value_name = "KIND,KIND..")]
     devices: Vec<String>,
     /// Begins with one of the named systems, of which the other options change something; --list names them.
@@ -23,14 +23,15 @@ pub struct Args {
     /// Explores nothing: prints the command of each named system and of each fault.
     #[arg(long)]
     list: bool,
-    /// What a core may issue: LD X or ST X of both words of a line, LD X.0 or ST X.1 of one; AT X.0, an exchange;
-    /// SYNC X.0, one that releases and acquires; HERE X.0, one of CU scope (gpu, with --scopes); ACQ. Lines are X,
-    /// Y, Z. For a flex device ReqV, ReqS, ReqO, ReqO+data, ReqWT or ReqWT+fwd may follow, and then line: LD X.0
-    /// ReqS line. Given again it is of the next device; the last list stands for all further ones.
+    /// What a core may issue: LD X or ST X of both words of a line, LD X.0 or ST X.1 of one; AT X.0, an
+    /// exchange; SYNC X.0, one that releases and acquires; HERE X.0, one of CU scope (gpu, with --scopes);
+    /// ACQ. Lines are X, Y, Z. For a flex device ReqV, ReqS, ReqO, ReqO+data, ReqWT or ReqWT+fwd may follow,
+    /// and then line: LD X.0 ReqS line. Given again it is of the next device; the last list stands for all
+    /// further ones. Without it loads, stores and exchanges of X, for flex every request.
     #[arg(long, value_name = "OP,OP..")]
     ops: Vec<String>,
-    /// Operations of each device; the last number stands for all further ones. Without it 2,1, of other than two
-    /// devices 1, or those of the mix or fault.
+    /// Operations of each device; the last number stands for all further ones. Without it 2,1, of other than
+    /// two devices 1, or those of the mix or fault.
     #[arg(long, value_delimiter = ',', num_args = 1, value_name = "N,N..")]
     budget: Vec<usize>,
     /// What is done before, one after the other: a device's number and an operation each.
@@ -45,8 +46,8 @@ pub struct Args {
     /// Messages of a device that REQ and WB hold each, and that FWD holds for it, before they hold back.
     #[arg(long, value_name = "N")]
     link: Option<usize>,
-    /// Changes a key of the hardware, whose sizes are the smallest: mshrs, sb, wbb, targets, releases of an L1, n_fail
-    /// of its unit, sets, ways, tbes, stalls, reqs_policy, rvko_gran, flex_rsp of the bank.
+    /// Changes a key of the hardware, whose sizes are the smallest: mshrs, sb, wbb, targets, releases of an
+    /// L1, n_fail of its unit, sets, ways, tbes, stalls, reqs_policy, rvko_gran, flex_rsp of the bank.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// The device that flex devices take for the owner of every word, instead of asking the bank.
@@ -58,11 +59,12 @@ pub struct Args {
     /// GPU coherence does what is of CU scope in its L1; what is not HERE is of system scope.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     scopes: Option<bool>,
-    /// Reads that race with writes must be in one order with them, too. If nothing is said, that is judged of one or
-    /// two devices with one line, one operation of each at a time and no --guess.
+    /// Reads that race with writes must be in one order with them, too. If nothing is said, that is judged of
+    /// one or two devices with one line, one operation of each at a time and no --guess.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     races: Option<bool>,
-    /// A fault of a block, BLOCK:FAULT. Without --devices and --mix in a system that shows it; --list names them.
+    /// A fault of a block, BLOCK:FAULT. Without --devices and --mix in a system that shows it; --list names
+    /// them.
     #[arg(long, value_name = "BLOCK:FAULT")]
     inject: Option<String>,
     /// Blocks may also stop in the middle of their work: many more states.

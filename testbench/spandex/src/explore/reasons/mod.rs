@@ -5,7 +5,7 @@ mod asked;
 use super::{Config, Hint, Kind, Op};
 use weft_spandex::llc::ReqsPolicy;
 
-/// Words of which one stands in the name, in small letters and with a dot behind, and why that is not reached.
+/// Words of which one stands in the name, in small letters and with a dot behind, and why it is not reached.
 type Reason = (&'static [&'static str], &'static str);
 
 const NO_BYTES: Reason = (&["bytes", "mixed_store"], "stores are of whole words");
@@ -125,7 +125,8 @@ const ONE_OPEN: Reason = (
         "full",
         "open",
         "comes",
-        "read.",
+        "i.read.",
+        "flash.read",
         "during",
         "reread",
         "capture",
