@@ -8,8 +8,8 @@ use weft_spandex_bench::explore::report;
 
 /// Name of a code.
 fn named<E: HwEnum>(code: u64) -> String {
-    let variants = &E::enum_type().variants;
-    variants.iter().find(|of| of.1 == code).map_or_else(|| code.to_string(), |of| of.0.to_string())
+    let found = E::VARIANTS.iter().find(|of| of.encoding() == code);
+    found.map_or_else(|| code.to_string(), |of| of.label().to_string())
 }
 
 /// A message in words; the place is a channel `BLOCK.CHANNEL`. What goes between the L3 and its clients is told here, the rest is Spandex's.

@@ -1,6 +1,7 @@
 //! All interleavings of tiny hierarchical systems on the RTL (spandex.md section 9), and the shortest way to each fault.
 
 use weft_explore::net::Timing;
+use weft_explore::report::covered;
 use weft_explore::search::{Explored, Limits};
 use weft_hmesi_bench::explore::Kind::{self, Denovo, Gpu, Mesi};
 use weft_hmesi_bench::explore::{Config, System, build, explore, faults, report};
@@ -38,6 +39,83 @@ fn system(devices: &[Kind], budgets: &[usize], lists: &[&str]) -> Config {
 fn a_core_and_a_cu() {
     holds(&system(&[Mesi, Gpu], &[1], &[]));
     holds(&system(&[Mesi, Denovo], &[1], &[]));
+}
+
+/// The same, and these rows of tables and races are reached.
+fn reaches(config: &Config, names: &[&str]) {
+    let system = holds(config);
+    let (reached, _) = covered(&system.net.blocks);
+    for name in names {
+        assert!(reached.iter().any(|of| of == &format!("spandex.{name}")), "{name} is not reached");
+    }
+}
+
+/// The same devices issue their lists from the beginning.
+fn in_order(devices: &[Kind], budgets: &[usize], lists: &[&str]) -> Config {
+    let mut config = system(devices, budgets, lists);
+    config.cores.in_order = true;
+    config
+}
+
+#[test]
+fn flag_and_data_in_one_line() {
+    let lists = ["ST X.0,SYNC X.1", "SYNC X.1,LD X.0"];
+    holds(&system(&[Mesi, Gpu], &[2], &lists));
+    holds(&system(&[Mesi, Denovo], &[2], &lists));
+}
+
+#[test]
+fn flag_and_data_in_two_lines() {
+    holds(&system(&[Mesi, Gpu], &[2], &["ST X.0,SYNC Y.0", "SYNC Y.0,LD X.0"]));
+}
+
+/// Inv overtakes the line that it is for, at a core and at the L2.
+#[test]
+fn lines_are_used_once() {
+    let config = in_order(&[Mesi, Mesi, Gpu], &[2, 1, 1], &["LD X,ST X.0", "LD X"]);
+    let names = ["hmesi_client.DataS.ISI", "gpu_l2.client.ISI.DataS", "gpu_l2.client.S.Inv"];
+    reaches(&config, &names);
+}
+
+/// A line that leaves a core is asked for by another.
+#[test]
+fn lines_leave_a_core() {
+    let lists = ["ST X.0,LD Y,LD Z", "LD X,ST X.1"];
+    let config = Config { l3: (1, 4), ..in_order(&[Mesi, Mesi, Gpu], &[3, 2, 0], &lists) };
+    let names = ["hmesi_client.FwdGetS.MI", "hmesi_client.WBAck.II", "hmesi_llc.Stale.SS"];
+    reaches(&config, &names);
+}
+
+/// With two transactions the L3 lets a request wait for its line.
+#[test]
+fn requests_wait_for_a_busy_line() {
+    let config = in_order(&[Mesi, Mesi, Gpu], &[1], &["ST X.0", "ST X.0", "LD X"]);
+    reaches(&Config { l3_tbes: (2, 1), ..config }, &["hmesi_llc.BUSY_X.Req"]);
+}
+
+#[test]
+fn operations_of_a_device_overlap() {
+    let mut config = system(&[Mesi, Gpu], &[2, 1], &[]);
+    config.overlap(2);
+    holds(&config);
+}
+
+#[test]
+fn long_every_kind_of_device() {
+    holds(&system(&[Mesi, Gpu], &[2], &[]));
+    holds(&system(&[Mesi, Denovo], &[2], &[]));
+    for devices in [[Mesi, Mesi, Gpu], [Mesi, Mesi, Denovo], [Mesi, Gpu, Denovo], [Mesi, Denovo, Denovo]] {
+        holds(&system(&devices, &[1], &[]));
+    }
+}
+
+/// The L3 takes lines away whose words a CU owns; the L2 gives them back.
+#[test]
+fn long_lines_leave_the_l2() {
+    let lists = ["LD X,ST X.1", "ST X.0,LD Y,LD Z"];
+    let config = in_order(&[Mesi, Denovo], &[2, 3], &lists);
+    reaches(&config, &["gpu_l2.client.O.Recall", "gpu_l2.client.RVK.Recall"]);
+    reaches(&Config { l3: (1, 4), ..config }, &["gpu_l2.client.MI.WBAck"]);
 }
 
 /// The explorations of the faults of a block end with the violations that show them; each of its faults has one.

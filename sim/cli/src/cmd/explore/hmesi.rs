@@ -38,6 +38,12 @@ pub struct Args {
     /// Ways of the L3, which has one set: 2 or 4.
     #[arg(long, default_value_t = 2, value_name = "N")]
     l3_ways: u32,
+    /// Transactions (TBEs) of the GPU L2; one of them is for forwards of the L3.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=4), value_name = "N")]
+    l2_tbes: u32,
+    /// Transactions (TBEs) of the L3; with one alone no request finds its line busy.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4), value_name = "N")]
+    l3_tbes: u32,
     /// Messages that a link holds before it holds its sender back; answers always have a place.
     #[arg(long, default_value_t = 2, value_name = "N")]
     link: usize,
@@ -102,9 +108,11 @@ impl Args {
         cores.lines.truncate(self.lines.into());
         cores.link = self.link;
         cores.bank = (1, self.l2_ways);
+        cores.tbes.0 = self.l2_tbes;
         cores.timing = if self.free { Timing::Free } else { Timing::Bursts };
         config.overlap(self.open.into());
-        Ok(Config { l3: (1, self.l3_ways), faults: self.faults()?, ..config })
+        let (l3, l3_tbes) = ((1, self.l3_ways), (self.l3_tbes, config.l3_tbes.1));
+        Ok(Config { l3, l3_tbes, faults: self.faults()?, ..config })
     }
 
     fn alphabet(&self, list: &str) -> Result<Vec<Op>, Failure> {
