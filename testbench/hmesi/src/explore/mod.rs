@@ -1,4 +1,5 @@
-//! Every interleaving of a tiny hierarchical system, on its RTL (spandex.md section 9): an L3, CPU cores with MESI L1s as its clients, and a GPU L2 as one more, over CUs with GPU or
+//! Every interleaving of a tiny hierarchical system, on its RTL (spandex.md section 9): an L3, CPU cores with
+//! MESI L1s as its clients, and a GPU L2 as one more, over CUs with GPU or
 //! DeNovo coherence.
 //!
 //! ```text
@@ -14,17 +15,22 @@
 //!  |         mesi-llc           | ---- World: memory
 //!  +----------------------------+
 //! ```
-//! - [`build()`] makes the net of a [`Config`]. **All of it is hardware** but cores, CUs and memory, in its smallest sizes: `mesi-llc` with one set of two ways, one TBE and one place in
-//!   its stall memory; `gpu-l2` with one set of two ways and two TBEs, the fewest that are legal; L1s of two sets of two ways with one entry of everything; lines of two words. The
-//!   networks keep no order, as the mesh promises none.
-//! - [`world`] is cores, CUs and memory, those of the exploration of Spandex ([`weft_spandex_bench::explore::cores`]).
-//! - Judged are values, by the rules of Spandex ([`weft_spandex_bench::explore::judge`]); at every step that a line is in E or M at one client at most, and then in the L3, and all
-//!   assertions of the blocks; and whenever nothing moves and everything is answered, that directory, clients and CUs agree ([`System`]). A state in which nothing can happen must be a
-//!   finished one.
+//! - [`build()`] makes the net of a [`Config`]. **All of it is hardware** but cores, CUs and memory, in its
+//!   smallest sizes: `mesi-llc` with one set of two ways, one TBE and one place in its stall memory; `gpu-l2`
+//!   with one set of two ways and two TBEs, the fewest that are legal; L1s of two sets of two ways with one
+//!   entry of everything; lines of two words. The networks keep no order, as the mesh promises none.
+//! - [`world`] is cores, CUs and memory, those of the exploration of Spandex
+//!   ([`weft_spandex_bench::explore::cores`]).
+//! - Judged are values, by the rules of Spandex ([`weft_spandex_bench::explore::judge`]); at every step that a
+//!   line is in E or M at one client at most, and then in the L3, and all assertions of the blocks; and
+//!   whenever nothing moves and everything is answered, that directory, clients and CUs agree ([`System`]).
+//!   A state in which nothing can happen must be a finished one.
 //! - What of a block's state means nothing is guessed and tried ([`weft_explore::guess`]).
-//! - [`faults`]: faults of the blocks, and a system that shows each. [`report`]: numbers, what was reached, the shortest way to a violation.
+//! - [`faults`]: faults of the blocks, and a system that shows each. [`report`]: numbers, what was reached,
+//!   the shortest way to a violation.
 //!
-//! What it does not show: several banks and L3 TBEs; posted and byte stores; kernels' ends; scopes; what Spandex's exploration leaves out of L1s and units.
+//! What it does not show: several banks; posted and byte stores; kernels' ends; scopes; what Spandex's
+//! exploration leaves out of L1s and units.
 
 mod build;
 mod device;
@@ -57,7 +63,8 @@ pub const DEVICES: [(Kind, &str); 3] = [(Kind::Mesi, "cpu"), (Kind::Gpu, "gpu"),
 /// A tiny system and what its cores and CUs may do.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Cores, CUs and the GPU L2, as a system of Spandex whose bank is the L2; CPU cores ([`Kind::Mesi`]) first, then at least one CU.
+    /// Cores, CUs and the GPU L2, as a system of Spandex whose bank is the L2; CPU cores ([`Kind::Mesi`])
+    /// first, then at least one CU.
     pub cores: explore::Config,
     /// Sets and ways of the L3.
     pub l3: (u32, u32),
@@ -88,7 +95,8 @@ impl Config {
         Config { cores, l3: (1, 2), l3_tbes: (1, 1), faults: faults::NONE }
     }
 
-    /// So many operations of a device may be open together; an L1 has as many MSHRs and entries of its store buffer. Then the programs have races, of which nothing is promised.
+    /// So many operations of a device may be open together; an L1 has as many MSHRs and entries of its store
+    /// buffer. Then the programs have races, of which nothing is promised.
     pub fn overlap(&mut self, open: usize) {
         let cores = &mut self.cores;
         (cores.open, cores.targets) = (open, open as u32);

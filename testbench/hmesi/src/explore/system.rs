@@ -1,4 +1,5 @@
-//! A net with what must hold of its caches: at any time a line in E or M is at one client, and in the L3; at rest the directory, the clients and the CUs agree.
+//! A net with what must hold of its caches: at any time a line in E or M is at one client, and in the L3; at
+//! rest the directory, the clients and the CUs agree.
 
 use super::held::{self, Cache, Held, View, view};
 use super::held::{DATA, E, I, L1_DATA, L1_STATES, L1_TAGS, M, MT, OWNED, S, SHARERS, SS, TAGS, WORD_STATES};
@@ -28,7 +29,8 @@ fn name(line: usize) -> char {
 }
 
 impl System {
-    /// A net whose blocks and links are connected; `l2`: the place of the L2, behind the devices and before the L3.
+    /// A net whose blocks and links are connected; `l2`: the place of the L2, behind the devices and before
+    /// the L3.
     pub(super) fn new(net: Net<Hosts>, l2: usize) -> System {
         let views = vec![HashMap::new(); net.blocks.len()];
         System { net, l2, views }
@@ -146,7 +148,8 @@ impl System {
         Ok(())
     }
 
-    /// The words of a line: everybody who has it has the same, the owner of one in M the newest; what is clean is as what is below.
+    /// The words of a line: everybody who has it has the same, the owner of one in M the newest; what is
+    /// clean is as what is below.
     fn check_copies(
         &self,
         l3: &Held,
@@ -173,7 +176,8 @@ impl System {
     }
 }
 
-/// The words of a line in the L2: of those that CUs own the owner's. Owners are as the L2 says, and only where it is in M.
+/// The words of a line in the L2: of those that CUs own the owner's. Owners are as the L2 says, and only
+/// where it is in M.
 fn below(l2: &Held, cus: &[(usize, Held)]) -> Result<[u64; 2], String> {
     let mut words = l2.words;
     for (word, value) in words.iter_mut().enumerate() {

@@ -12,7 +12,8 @@ fn named<E: HwEnum>(code: u64) -> String {
     found.map_or_else(|| code.to_string(), |of| of.label().to_string())
 }
 
-/// A message in words; the place is a channel `BLOCK.CHANNEL`. What goes between the L3 and its clients is told here, the rest is Spandex's.
+/// A message in words; the place is a channel `BLOCK.CHANNEL`. What goes between the L3 and its clients is
+/// told here, the rest is Spandex's.
 pub(super) fn message(place: &str, form: &Form, message: &[u64]) -> String {
     let (block, channel) = place.split_once('.').unwrap_or(("", place));
     let of_cpu = block.starts_with("cpu") && !channel.starts_with("cu_");

@@ -1,4 +1,5 @@
-//! All interleavings of tiny hierarchical systems on the RTL (spandex.md section 9), and the shortest way to each fault.
+//! All interleavings of tiny hierarchical systems on the RTL (spandex.md section 9), and the shortest way to
+//! each fault.
 
 use weft_explore::net::Timing;
 use weft_explore::report::covered;
@@ -118,7 +119,8 @@ fn long_lines_leave_the_l2() {
     reaches(&Config { l3: (1, 4), ..config }, &["gpu_l2.client.MI.WBAck"]);
 }
 
-/// The explorations of the faults of a block end with the violations that show them; each of its faults has one.
+/// The explorations of the faults of a block end with the violations that show them; each of its faults has
+/// one.
 fn found(block: &str) {
     let mine = |name: &str| name.split(':').next() == Some(block);
     let shown: Vec<_> = faults::shown().into_iter().filter(|shown| mine(shown.name)).collect();

@@ -51,7 +51,8 @@ pub fn halves(line: u64) -> [u64; 2] {
     [line & 0xffff_ffff, line >> 32]
 }
 
-/// Words of a line in an L1 that has a state of each, as all L1s here of 2 sets of 2 ways: I 00, V 01, O 10, S 11.
+/// Words of a line in an L1 that has a state of each, as all L1s here of 2 sets of 2 ways: I 00, V 01, O 10,
+/// S 11.
 pub fn by_words(own: &mut Block, at: u32, line: u64) -> Held {
     let set = line as u32 & 1;
     for cell in [2 * set, 2 * set + 1] {

@@ -11,7 +11,8 @@ use weft_hmesi_bench::explore::{
 /// Arguments of `weft explore hmesi`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Devices: CPU cores (cpu), then CUs with GPU coherence (gpu) or DeNovo (denovo), at least one, below the
+    /// Devices: CPU cores (cpu), then CUs with GPU coherence (gpu) or DeNovo (denovo), at least one, below
+    /// the
     /// GPU L2; at most four in all.
     #[arg(long, value_delimiter = ',', num_args = 1, default_value = "cpu,gpu", value_name = "KIND,KIND..")]
     devices: Vec<String>,
