@@ -78,6 +78,7 @@ pub(super) fn environment(module: &Module, cycles: u32) -> Environment {
         let _ = writeln!(body, "    always @* if (weft_run) {name}{FIRES}: cover ({valid});");
         out.channels.push(name.to_string());
     }
+    ports.loose.iter().for_each(|at| constant(&mut body, &ports.inputs[*at]));
     for rule in &out.rules {
         let _ = writeln!(body, "    // {}: {}", rule.name, rule.reason);
         for Text { state, holds } in rule.texts(module) {
@@ -123,6 +124,21 @@ fn legal(port: &Port) -> Option<String> {
     }
     let codes = port.legal.iter().map(|code| format!("{} == {}'d{code}", port.name, port.width));
     Some(codes.collect::<Vec<_>>().join(" || "))
+}
+
+/// A number that a block is told is its own (`own`, `own_gpu` ..) never changes.
+fn constant(out: &mut String, port: &Port) {
+    let name = &port.name;
+    if name != "own" && !name.starts_with("own_") {
+        return;
+    }
+    let _ = writeln!(out, "    reg weft_{name}_known = 1'b0;");
+    let _ = writeln!(out, "    reg {}weft_{name}_was;", range(port.width));
+    let _ = writeln!(
+        out,
+        "    always @(posedge clk) {{weft_{name}_known, weft_{name}_was}} <= {{1'b1, {name}}};"
+    );
+    assume(out, &format!("!weft_{name}_known || {name} == weft_{name}_was"));
 }
 
 /// Registers that keep what a channel offered in vain; the expression that it is still offered.

@@ -27,10 +27,12 @@ pub(super) struct Rule {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RuleKind {
     /// A Verilog expression over ports and over what Verilog of its own keeps of the past; `{key}` stands for a parameter of the
-    /// module, `{home}` for the GPM that its name ends with.
+    /// module, or for a number in its name.
     Over {
         /// The port whose numbers the rule is for; empty: there is one rule.
         each: &'static str,
+        /// A block with this port has no such rule; empty: each has.
+        without: &'static str,
         /// Declarations and what keeps them.
         state: &'static str,
         /// The expression.
@@ -43,6 +45,18 @@ pub(super) enum RuleKind {
         /// Leaf of its message that names a request; of its numbers the first 256 are answered.
         by: &'static str,
         /// The input channel.
+        answers: &'static str,
+        /// Leaf of its message that names the request.
+        to: &'static str,
+    },
+    /// An input channel asks with a number that is not under way: it comes back on an output channel before it is
+    /// used again.
+    Once {
+        /// The input channel.
+        asks: &'static str,
+        /// Leaf of its message that names the request; its first 256 numbers are used.
+        by: &'static str,
+        /// The output channel.
         answers: &'static str,
         /// Leaf of its message that names the request.
         to: &'static str,

@@ -18,16 +18,18 @@ pub(in super::super) struct Text {
 impl Rule {
     /// The rule at all ports that it speaks of.
     pub(in super::super) fn texts(&self, module: &Module) -> Vec<Text> {
+        let exists = |name: &str| module.ports().any(|(_, port)| port.name == name);
         let first = match self.kind {
+            RuleKind::Over { without, .. } if exists(without) => return Vec::new(),
             RuleKind::Over { each: "", .. } => return vec![self.at(module, "")],
             RuleKind::Over { each, .. } => each.to_string(),
             RuleKind::Answers { answers, .. } | RuleKind::Echoes { answers, .. } => {
                 format!("{answers}_valid")
             }
+            RuleKind::Once { asks, .. } => format!("{asks}_valid"),
             RuleKind::Returns { back, .. } => back.to_string(),
             RuleKind::Places { comes, .. } => comes.to_string(),
         };
-        let exists = |name: &str| module.ports().any(|(_, port)| port.name == name);
         let numbers: Vec<String> = match first.contains('#') {
             false => vec![String::new()],
             true => {
@@ -47,7 +49,7 @@ impl Rule {
             RuleKind::Over { state, holds, .. } => {
                 Text { state: filled(&port(state), module), holds: filled(&port(holds), module) }
             }
-            RuleKind::Answers { asks, by, answers, to } => {
+            RuleKind::Answers { asks, by, answers, to } | RuleKind::Once { asks, by, answers, to } => {
                 let (asks, answers) = (port(asks), port(answers));
                 let all = 1u64 << width(&format!("{asks}_{by}")).min(NUMBERED);
                 let mut state = format!("reg [{}:0] {name} = 0;\n", all - 1);
@@ -59,8 +61,13 @@ impl Rule {
                 let _ = writeln!(state, "    if ({asks}_valid && {asks}_ready) {name}[{asks}_{by}] <= 1'b1;");
                 state.push_str("end\n");
                 // An index past the end reads an unknown value, which a solver may choose.
-                let known = format!("{answers}_{to} < {all} && {name}[{answers}_{to}]");
-                Text { state, holds: format!("!{answers}_valid || ({known})") }
+                let holds = match self.kind {
+                    RuleKind::Once { .. } => {
+                        format!("!{asks}_valid || ({asks}_{by} < {all} && !{name}[{asks}_{by}])")
+                    }
+                    _ => format!("!{answers}_valid || ({answers}_{to} < {all} && {name}[{answers}_{to}])"),
+                };
+                Text { state, holds }
             }
             RuleKind::Echoes { asks, answers, leaf } => {
                 let (asks, answers) = (port(asks), port(answers));
@@ -100,11 +107,24 @@ impl Rule {
     }
 }
 
-/// The text with the module's parameters in it.
+/// The text with the module's parameters in it, and what its name says.
 pub(super) fn filled(text: &str, module: &Module) -> String {
-    let home = module.name.rsplit_once("_h").map(|(_, home)| ("home".to_string(), home.to_string()));
     let fill = |text: String, (key, value): &(String, String)| text.replace(&format!("{{{key}}}"), value);
-    module.params.iter().chain(&home).fold(text.to_string(), fill)
+    module.params.iter().chain(&said(&module.name)).fold(text.to_string(), fill)
+}
+
+/// Numbers in the name of a module: `l128` is `{l}`, `h0` is `{home}`, and of `2x3` the second one is `{gpms}`.
+fn said(name: &str) -> Vec<(String, String)> {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let part = |part: &str| {
+        if let Some((_, gpms)) = part.split_once('x').filter(|(gpus, gpms)| digits(gpus) && digits(gpms)) {
+            return Some(("gpms".to_string(), gpms.to_string()));
+        }
+        let (key, value) = part.split_at(part.find(|c: char| c.is_ascii_digit())?);
+        let key = if key == "h" { "home" } else { key };
+        (!key.is_empty() && digits(value)).then(|| (key.to_string(), value.to_string()))
+    };
+    name.split('_').filter_map(part).collect()
 }
 
 /// A parameter of a module, or of the first part of it that has it.
