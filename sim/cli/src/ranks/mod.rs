@@ -9,13 +9,20 @@ use crate::failure::{Failure, Outcome};
 use anyhow::anyhow;
 pub use place::{Place, place};
 use std::sync::Arc;
+use std::time::Duration;
 use weft_fabric::ranks::Link;
+
+/// Ends a rank other than 0 where rank 0 tells what is wrong: one sentence is enough. A launcher ends all
+/// processes when one has failed, which must not be this one, for then the sentence may never be told.
+fn fall_silent() -> ! {
+    std::thread::sleep(Duration::from_secs(10));
+    std::process::exit(2)
+}
 
 /// Why a verb is not for several processes.
 pub fn refuse(place: Place) -> Failure {
     if place.rank > 0 {
-        // One sentence is enough.
-        std::process::exit(2);
+        fall_silent();
     }
     Failure::input(anyhow!(
         "{} processes were started together, and this verb works in one: leave mpirun out; run and profile \
@@ -55,8 +62,7 @@ fn among(
     _: &dyn Fn(Arc<dyn Link>, &dyn Fn(Outcome) -> bool),
 ) -> Outcome {
     if rank > 0 {
-        // One sentence is enough.
-        std::process::exit(2);
+        fall_silent();
     }
     Err(Failure::input(anyhow!(
         "mpirun has started {ranks} processes, and this program was built without MPI, so that they cannot share \
