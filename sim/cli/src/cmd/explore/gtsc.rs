@@ -1,7 +1,7 @@
 //! `weft explore gtsc`: L1s, banks, relay and epoch controller of a GPU with G-TSC.
 
 use super::{Ends, shown};
-use crate::failure::{Failure, Outcome, say};
+use crate::failure::{Failure, Outcome};
 use anyhow::anyhow;
 use weft_explore::guess::{learn_and_explore, walks};
 use weft_explore::net::Timing;
@@ -57,9 +57,6 @@ pub struct Args {
     /// Random walks instead of all states, for what is too large.
     #[arg(long, value_name = "N")]
     walks: Option<u64>,
-    /// Names the rows of the tables and the races that were not reached, each with why.
-    #[arg(long)]
-    unreached: bool,
     #[command(flatten)]
     ends: Ends,
 }
@@ -118,18 +115,10 @@ impl Args {
 /// # Errors
 /// Values out of their range; a violation; a waveform that cannot be written.
 pub fn run(args: &Args) -> Outcome {
-    let config = args.config()?;
-    let mut net = build(&config).map_err(Failure::input)?;
-    if let Some(row) = args.ends.known(&net)? {
-        return args.ends.tell(&row);
-    }
-    let found = match args.walks {
-        Some(number) => walks(&mut net, number),
-        None => shown(|told| learn_and_explore(&mut net, args.ends.limits(), told)),
-    };
-    say(report::table(&net, &found, args.unreached).trim_end())?;
-    args.ends.note(&net, &found)?;
-    let Some(violation) = &found.violation else { return Ok(()) };
-    say(format!("\n{}", report::counterexample(&mut net, violation).trim_end()))?;
-    args.ends.violated(&mut net, violation)
+    let mut net = build(&args.config()?).map_err(Failure::input)?;
+    let told = (report::table as _, report::counterexample as _);
+    args.ends.explored(&mut net, told, |net| match args.walks {
+        Some(number) => walks(net, number),
+        None => shown(|told| learn_and_explore(net, args.ends.limits(), told)),
+    })
 }

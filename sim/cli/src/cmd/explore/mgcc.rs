@@ -1,7 +1,7 @@
 //! `weft explore mgcc`: L1s, banks, lanes with their TSUs, relays and epoch controller of MGPU-TSM with MGCC.
 
 use super::{Ends, shown};
-use crate::failure::{Failure, Outcome, say};
+use crate::failure::{Failure, Outcome};
 use anyhow::anyhow;
 use weft_explore::net::Timing;
 use weft_explore::search::explore;
@@ -57,9 +57,6 @@ pub struct Args {
     /// Blocks may also stop in the middle of their work: many more states.
     #[arg(long)]
     free: bool,
-    /// Names the rows of the tables and the races that were not reached, each with why.
-    #[arg(long)]
-    unreached: bool,
     #[command(flatten)]
     ends: Ends,
 }
@@ -120,15 +117,7 @@ impl Args {
 /// # Errors
 /// Values out of their range; a violation; a waveform that cannot be written.
 pub fn run(args: &Args) -> Outcome {
-    let config = args.config()?;
-    let mut net = build(&config).map_err(Failure::input)?;
-    if let Some(row) = args.ends.known(&net)? {
-        return args.ends.tell(&row);
-    }
-    let found = shown(|told| explore(&mut net, args.ends.limits(), told));
-    say(report::table(&net, &found, args.unreached).trim_end())?;
-    args.ends.note(&net, &found)?;
-    let Some(violation) = &found.violation else { return Ok(()) };
-    say(format!("\n{}", report::counterexample(&mut net, violation).trim_end()))?;
-    args.ends.violated(&mut net, violation)
+    let mut net = build(&args.config()?).map_err(Failure::input)?;
+    let told = (report::table as _, report::counterexample as _);
+    args.ends.explored(&mut net, told, |net| shown(|told| explore(net, args.ends.limits(), told)))
 }

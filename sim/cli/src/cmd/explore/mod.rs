@@ -73,6 +73,9 @@ struct Ends {
     /// Writes the registers of all blocks on the way to a violation, .vcd or .fst.
     #[arg(long, value_name = "FILE")]
     waves: Option<PathBuf>,
+    /// Names the rows of the tables and the races that were not reached, each with why.
+    #[arg(long)]
+    unreached: bool,
     /// Notes the result in this table with commas, in the place of that of older hardware; what is in it is not explored again.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -126,15 +129,31 @@ impl Ends {
         explored::add(file, row).map_err(Failure::Input)
     }
 
-    /// Writes the waveform of a violation that has been told.
-    fn violated(&self, space: &mut impl OfNet, violation: &Violation) -> Outcome {
+    /// Explores a system, unless that is recorded, and tells what was found.
+    fn explored<S: OfNet>(
+        &self,
+        system: &mut S,
+        (table, counterexample): Told<S>,
+        search: impl FnOnce(&mut S) -> Explored,
+    ) -> Outcome {
+        if let Some(row) = self.known(system.net())? {
+            return self.tell(&row);
+        }
+        let found = search(system);
+        say(table(system, &found, self.unreached).trim_end())?;
+        self.note(system.net(), &found)?;
+        let Some(violation) = &found.violation else { return Ok(()) };
+        say(format!("\n{}", counterexample(system, violation).trim_end()))?;
         if let Some(file) = &self.waves {
-            weft_explore::wave::write(space, &violation.path, file).map_err(Failure::input)?;
+            weft_explore::wave::write(system, &violation.path, file).map_err(Failure::input)?;
             say(format!("\nwaveform {}: time is the number of the action", file.display()))?;
         }
         Err(Failure::check(anyhow!("{}", violation.text)))
     }
 }
+
+/// How a family tells what was found, with the rows that were not reached or without, and the way to a violation.
+type Told<S> = (fn(&S, &Explored, bool) -> String, fn(&mut S, &Violation) -> String);
 
 /// All blocks of a net with what is between them.
 fn fingerprint<W: World>(net: &Net<W>) -> String {

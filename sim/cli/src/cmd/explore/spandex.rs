@@ -73,9 +73,6 @@ pub struct Args {
     /// Random walks instead of all states, for what is too large.
     #[arg(long, value_name = "N")]
     walks: Option<u64>,
-    /// Names the rows of the tables and the races that were not reached, each with why.
-    #[arg(long)]
-    unreached: bool,
     #[command(flatten)]
     ends: Ends,
 }
@@ -252,22 +249,15 @@ pub fn run(args: &Args) -> Outcome {
     }
     let (config, named) = args.config()?;
     let mut system = build(&config).map_err(Failure::input)?;
-    if let Some(row) = args.ends.known(&system.net)? {
-        return args.ends.tell(&row);
-    }
     if named {
         let words: Vec<String> = config.options().iter().map(|word| quoted(word)).collect();
         say(format!("system: {}\n", words.join(" ")))?;
     }
-    let found = match args.walks {
-        Some(number) => walks(&mut system, number),
-        None => shown(|told| explore(&mut system, args.ends.limits(), told)),
-    };
-    say(report::table(&system, &found, args.unreached).trim_end())?;
-    args.ends.note(&system.net, &found)?;
-    let Some(violation) = &found.violation else { return Ok(()) };
-    say(format!("\n{}", report::counterexample(&mut system, violation).trim_end()))?;
-    args.ends.violated(&mut system, violation)
+    let told = (report::table as _, report::counterexample as _);
+    args.ends.explored(&mut system, told, |system| match args.walks {
+        Some(number) => walks(system, number),
+        None => shown(|told| explore(system, args.ends.limits(), told)),
+    })
 }
 
 #[cfg(test)]

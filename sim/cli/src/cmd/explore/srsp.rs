@@ -2,7 +2,7 @@
 //! lines.
 
 use super::{Ends, shown};
-use crate::failure::{Failure, Outcome, say};
+use crate::failure::{Failure, Outcome};
 use anyhow::anyhow;
 use weft_explore::net::Timing;
 use weft_fabric::config::FabricConfig;
@@ -53,9 +53,6 @@ pub struct Args {
     /// Random walks instead of all states, for what is too large.
     #[arg(long, value_name = "N")]
     walks: Option<u64>,
-    /// Names the rows of the tables and the races that were not reached, each with why.
-    #[arg(long)]
-    unreached: bool,
     #[command(flatten)]
     ends: Ends,
 }
@@ -127,18 +124,10 @@ impl Args {
 /// # Errors
 /// Values out of their range; a violation; a waveform that cannot be written.
 pub fn run(args: &Args) -> Outcome {
-    let config = args.config()?;
-    let mut system = build(&config).map_err(Failure::input)?;
-    if let Some(row) = args.ends.known(&system.net)? {
-        return args.ends.tell(&row);
-    }
-    let found = match args.walks {
-        Some(number) => walks(&mut system, number),
-        None => shown(|told| explore(&mut system, args.ends.limits(), told)),
-    };
-    say(report::table(&system, &found, args.unreached).trim_end())?;
-    args.ends.note(&system.net, &found)?;
-    let Some(violation) = &found.violation else { return Ok(()) };
-    say(format!("\n{}", report::counterexample(&mut system, violation).trim_end()))?;
-    args.ends.violated(&mut system, violation)
+    let mut system = build(&args.config()?).map_err(Failure::input)?;
+    let told = (report::table as _, report::counterexample as _);
+    args.ends.explored(&mut system, told, |system| match args.walks {
+        Some(number) => walks(system, number),
+        None => shown(|told| explore(system, args.ends.limits(), told)),
+    })
 }
