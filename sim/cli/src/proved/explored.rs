@@ -64,27 +64,38 @@ struct Command<'a> {
     /// Family, protocol or devices, and keys.
     of: String,
     fault: Option<&'a str>,
+    /// What may be issued, a list for each.
+    lists: Vec<&'a str>,
     /// All other options.
-    rest: String,
+    rest: Vec<&'a str>,
 }
 
 impl Command<'_> {
     fn of(row: &Row) -> Command<'_> {
         let mut parts = row.command.split(" --");
-        let mut command =
-            Command { of: parts.next().unwrap_or_default().into(), fault: None, rest: String::new() };
+        let of = parts.next().unwrap_or_default().into();
+        let mut command = Command { of, fault: None, lists: Vec::new(), rest: Vec::new() };
         for part in parts {
             match part.split_once(' ') {
                 Some(("protocol" | "set" | "devices" | "mix", value)) => command.of += &format!(" {value}"),
                 Some(("inject", fault)) => command.fault = Some(fault),
-                _ => command.rest += &format!(" --{part}"),
+                Some(("ops", list)) => command.lists.push(list.trim_matches('"')),
+                _ => command.rest.push(part),
             }
         }
         command
     }
 
+    /// All other options as they are typed.
     fn rest(&self) -> String {
-        if self.rest.is_empty() { String::new() } else { format!("`{}`", self.rest.trim_start()) }
+        let words: Vec<String> = self.rest.iter().map(|part| format!("--{part}")).collect();
+        if words.is_empty() { String::new() } else { format!("`{}`", words.join(" ")) }
+    }
+
+    /// The lists, each as it stands behind `--ops`.
+    fn lists(&self) -> String {
+        let quoted: Vec<String> = self.lists.iter().map(|list| format!("`{list}`")).collect();
+        quoted.join("; ")
     }
 }
 
@@ -107,6 +118,7 @@ pub fn sound(records: &Path) -> Result<Vec<Block>, Error> {
         vec![
             format!("`{}`", command.of),
             command.rest(),
+            command.lists(),
             grouped(row.states),
             row.depth.to_string(),
             format!("{} of {}", row.reached, row.rows),
@@ -114,7 +126,7 @@ pub fn sound(records: &Path) -> Result<Vec<Block>, Error> {
         ]
     };
     let lines = rows.iter().filter(|row| !row.is_faulty()).map(line).collect();
-    Ok(table(&["weft explore", "with", "states", "depth", "rows and races", "visited"], lines))
+    Ok(table(&["weft explore", "with", "--ops", "states", "depth", "rows and races", "visited"], lines))
 }
 
 /// Explorations of planted faults.
@@ -124,8 +136,8 @@ pub fn faults(records: &Path) -> Result<Vec<Block>, Error> {
         let way = if row.is_violation() { row.depth.to_string() } else { "not found".into() };
         let command = Command::of(row);
         let fault = format!("`{}`", command.fault.unwrap_or_default());
-        vec![format!("`{}`", command.of), fault, command.rest(), way, clipped(&row.end)]
+        vec![format!("`{}`", command.of), fault, command.rest(), command.lists(), way, clipped(&row.end)]
     };
     let lines = rows.iter().filter(|row| row.is_faulty()).map(line).collect();
-    Ok(table(&["weft explore", "--inject", "with", "actions", "what is wrong"], lines))
+    Ok(table(&["weft explore", "--inject", "with", "--ops", "actions", "what is wrong"], lines))
 }

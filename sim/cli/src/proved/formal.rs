@@ -36,7 +36,8 @@ pub fn table(records: &Path) -> Result<Vec<Block>, Error> {
         solvers.sort_unstable();
         solvers.dedup();
         vec![
-            format!("`{block}` {parameters}").trim_end().to_string(),
+            format!("`{block}`"),
+            parameters.clone(),
             rows.len().to_string(),
             proved.len().to_string(),
             most(&proved),
@@ -47,6 +48,14 @@ pub fn table(records: &Path) -> Result<Vec<Block>, Error> {
             solvers.join(", "),
         ]
     };
-    let head = ["block", "assertions", "proved", "k", "bounded", "cycles", "unknown", "failed", "solver"];
-    Ok(lines(&head, of.iter().map(line).collect()))
+    let head =
+        ["block", "with", "assertions", "proved", "k", "bounded", "cycles", "unknown", "failed", "solver"];
+    let count = |result: &str| of.values().flatten().filter(|row| row.result == result).count().to_string();
+    let all: usize = of.values().map(Vec::len).sum();
+    let [proved, bounded, unknown, failed] = ["proved", "bounded", "unknown", "failed"].map(count);
+    let none = String::new;
+    let sum =
+        vec!["all".into(), none(), all.to_string(), proved, none(), bounded, none(), unknown, failed, none()];
+    let each = of.iter().map(line).chain((all > 0).then_some(sum));
+    Ok(lines(&head, each.collect()))
 }
