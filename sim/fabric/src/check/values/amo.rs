@@ -93,20 +93,17 @@ fn nodes(steps: &[Step]) -> Vec<(u64, Node)> {
     list
 }
 
-/// Whether the atomics, and nothing else, can have happened one after the other, beginning with a value that `first` allows. Returns the last value.
+/// Whether the atomics, and nothing else, can have happened one after the other, beginning with a value that `first` allows. Returns the values that
+/// may be the last, at least one.
 ///
 /// Values are the nodes and atomics the edges of a graph; an order exists exactly if the graph has a path over every edge once.
-pub(super) fn chain(steps: &[Step], first: &dyn Fn(u64) -> bool) -> Result<u64, Broken> {
+pub(super) fn chain(steps: &[Step], first: &dyn Fn(u64) -> bool) -> Result<Vec<u64>, Broken> {
     let nodes = nodes(steps);
-    let surplus = nodes.iter().find(|(_, n)| n.found > n.put);
-    let start = match surplus {
-        Some((value, _)) => *value,
-        // As often found as put: a circle, which may begin at any of its values.
-        None => match nodes.iter().find(|(value, _)| first(*value)) {
-            Some((value, _)) => *value,
-            None => return Err(Broken::Detached { value: nodes[0].0 }),
-        },
-    };
+    let surplus = nodes.iter().find(|(_, n)| n.found > n.put).map(|(value, _)| *value);
+    // As often found as put: a circle, which ends where it began, at any of its values.
+    let circle = || nodes.iter().map(|(value, _)| *value).filter(|value| first(*value));
+    let starts = surplus.map_or_else(|| circle().collect(), |value| vec![value]);
+    let Some(start) = starts.first().copied() else { return Err(Broken::Detached { value: nodes[0].0 }) };
     let given = |value: u64| u64::from(value == start && first(start));
     let mut end = start;
     for (value, n) in &nodes {
@@ -120,7 +117,8 @@ pub(super) fn chain(steps: &[Step], first: &dyn Fn(u64) -> bool) -> Result<u64, 
     }
     match unreached(steps, &nodes, start) {
         Some(value) => Err(Broken::Detached { value }),
-        None => Ok(end),
+        None if surplus.is_none() => Ok(starts),
+        None => Ok(vec![end]),
     }
 }
 

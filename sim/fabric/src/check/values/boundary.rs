@@ -21,7 +21,7 @@ impl Values {
                 let word = self.pages[page].number * (PAGE / 4) + in_page as u64;
                 let cu_of = |by: u32| self.writers[by as usize].unit();
                 let old = match ends.get(&word) {
-                    Some(end) => Old::Known(*end),
+                    Some(end) => end.clone(),
                     None => {
                         let all = Writes { list: &writes, uniform, cu_of: &cu_of, syncs: &self.syncs };
                         all.last(&self.old_of(page, word))
@@ -49,8 +49,8 @@ impl Values {
         });
     }
 
-    /// Checks the chains of atomics; returns the last value of words that only atomics of one size wrote.
-    fn end_chains(&mut self, now: u64) -> Map<u64, u32> {
+    /// Checks the chains of atomics; returns what words hold at the end that only atomics of one size wrote.
+    fn end_chains(&mut self, now: u64) -> Map<u64, Old> {
         let mut ends = Map::default();
         let mut chains: Vec<_> = std::mem::take(&mut self.chains).into_iter().collect();
         chains.sort_unstable_by_key(|(key, _)| *key);
@@ -74,8 +74,9 @@ impl Values {
                 }
             };
             match result {
-                Ok(Some(end)) => {
-                    ends.extend(words.iter().enumerate().map(|(i, w)| (*w, (end >> (32 * i)) as u32)));
+                Ok(Some(last)) => {
+                    let half = |i| Old::of_words(last.iter().map(|end| (end >> (32 * i)) as u32).collect());
+                    ends.extend(words.iter().enumerate().map(|(i, word)| (*word, half(i))));
                 }
                 Ok(None) => {}
                 Err(broken) => {

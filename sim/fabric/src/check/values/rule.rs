@@ -46,7 +46,8 @@ impl Old {
         }
     }
 
-    fn of_words(mut words: Vec<u32>) -> Old {
+    /// One of these words.
+    pub fn of_words(mut words: Vec<u32>) -> Old {
         words.sort_unstable();
         words.dedup();
         if words.len() == 1 { Old::Known(words[0]) } else { Old::Words(words) }

@@ -287,6 +287,30 @@ fn what_an_atomic_finds_may_be_of_one_that_is_not_answered_yet() {
 }
 
 #[test]
+fn a_circle_of_atomics_ends_where_it_began() {
+    // Memory holds 0 or 2, and the atomics have two orders: from 2 to 0 and back, or from 0 to 2 and back.
+    let ending = |value: u32, right: bool| {
+        let mut b = Bench::new();
+        b.store(who(0, 0, 0), 0, 0, 6);
+        b.store(who(1, 0, 0), 0, 2, 6);
+        b.0.kernel_boundary(9);
+        b.0.amo_taken(16);
+        b.0.amo_taken(16);
+        b.amo(who(2, 0, 0), 0, AmoOp::Inc, 2, 2, 10, 30);
+        b.amo(who(3, 0, 0), 0, AmoOp::Exch, 2, 0, 10, 30);
+        b.0.kernel_boundary(40);
+        b.load(who(1, 0, 0), 0, value, 50, 51);
+        assert_eq!(b.0.violations().is_empty(), right, "{value}: {:?}", b.0.violations());
+        // The load has shown which.
+        b.load(who(2, 0, 0), 0, 2 - value, 52, 53);
+        assert!(!b.0.violations().is_empty());
+    };
+    ending(0, true);
+    ending(2, true);
+    ending(1, false);
+}
+
+#[test]
 fn wide_atomics_are_one_word() {
     let mut b = Bench::new();
     let mut data = [0; 16];
