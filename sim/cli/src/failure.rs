@@ -2,7 +2,9 @@
 
 use crate::signals::{Signal, sentence};
 use std::fmt;
+use std::panic::{self, AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A failed command.
 #[derive(Debug)]
@@ -90,4 +92,22 @@ pub fn say(text: impl fmt::Display) -> Outcome {
         }
         Err(e) => Err(Failure::check(anyhow::anyhow!("cannot write to standard output: {e}"))),
     }
+}
+
+/// Work that catches what breaks off in it, and tells of it by itself: the runtime is silent meanwhile.
+///
+/// # Panics
+/// When `work` does after all, once the runtime's words for it are written.
+pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    let last = Arc::<Mutex<String>>::default();
+    let (hook, told) = (panic::take_hook(), last.clone());
+    panic::set_hook(Box::new(move |info| {
+        *told.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
+    }));
+    let done = catch_unwind(AssertUnwindSafe(work));
+    panic::set_hook(hook);
+    done.unwrap_or_else(|panic| {
+        eprintln!("{}", last.lock().unwrap_or_else(PoisonError::into_inner));
+        resume_unwind(panic)
+    })
 }

@@ -15,7 +15,7 @@ pub fn machine(config: &FabricConfig) -> Machine {
         cores: shape.cores,
         nodes: shape.nodes,
         gpms: shape.gpms,
-        cus: shape.cus - shape.cores,
+        cus: shape.cus - shape.cores_each(),
         waves: config.common.waves.saturating_sub(1).clamp(1, WAVES),
         line: shape.line,
         mixed: config.hardware().data_coherent(),

@@ -2,8 +2,9 @@
 
 use crate::program::Program;
 use crate::reduce::{Case, reduce};
-use crate::round::{Counts, Ended, Fault, Hardware};
+use crate::round::{Counts, Ended, Fault, Hardware, caught};
 use crate::{Ground, Shape, generator, hardware};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -119,15 +120,18 @@ impl Campaign {
     }
 
     /// The fabric as it is given, with these keys besides.
+    fn configured(&self, keys: &[String]) -> Result<FabricConfig, FabricError> {
+        let mut config = self.config.clone();
+        keys.iter().try_for_each(|key| config.set(key))?;
+        Ok(config)
+    }
+
+    /// The hardware of a fabric with these keys.
     ///
     /// # Errors
     /// A configuration that cannot be built.
     pub fn hardware(&self, keys: &[String]) -> Result<Hardware, FabricError> {
-        let mut config = self.config.clone();
-        for key in keys {
-            config.set(key)?;
-        }
-        Hardware::new(&config, self.plan.judged, &self.stop)
+        Hardware::new(&self.configured(keys)?, self.plan.judged, &self.stop)
     }
 
     /// Makes the rounds. `told` hears how many operations are made, with every group.
@@ -157,7 +161,12 @@ impl Campaign {
                 }
             }
         };
-        std::thread::scope(|scope| (0..self.plan.jobs).for_each(|_| drop(scope.spawn(work))));
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.plan.jobs).map(|_| scope.spawn(work)).collect();
+            for worker in workers {
+                worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+            }
+        });
         Ok(self.sum(before, groups.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
@@ -188,14 +197,18 @@ impl Campaign {
     fn group(&self, number: u64) -> Option<Group> {
         let mut group = Group { number, counts: Counts::default(), refused: None, wrong: None };
         let keys = self.keys(number);
-        let hardware = match self.hardware(&keys) {
-            Ok(hardware) => hardware,
-            Err(e) => {
+        let rounds = number * TOGETHER..(number + 1) * TOGETHER;
+        let hardware = match caught(|| self.hardware(&keys)) {
+            Ok(Ok(hardware)) => hardware,
+            Ok(Err(e)) => {
                 group.refused = Some(format!("{}: {e}", keys.join(" ")));
                 return Some(group);
             }
+            Err(fault) => {
+                group.wrong = Some((rounds.start, fault));
+                return Some(group);
+            }
         };
-        let rounds = number * TOGETHER..(number + 1) * TOGETHER;
         for round in rounds.filter(|round| self.plan.only.is_none_or(|only| only == *round)) {
             match hardware.run(&self.program(round, &hardware.config)) {
                 Ended::Right(counts) => group.counts += counts,
@@ -219,14 +232,14 @@ impl Campaign {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
             }
-            match self.hardware(&case.keys).map(|hardware| hardware.run(&case.program)) {
-                Ok(Ended::Wrong(fault)) => Some(fault),
-                _ => None,
+            match caught(|| self.hardware(&case.keys).map(|hardware| hardware.run(&case.program))) {
+                Ok(Ok(Ended::Wrong(fault))) | Err(fault) => Some(fault),
+                Ok(_) => None,
             }
         };
-        let program = match self.hardware(&keys) {
-            Ok(hardware) => self.program(round, &hardware.config),
-            Err(_) => unreachable!("the keys of round {round} have been built"),
+        let program = match self.configured(&keys) {
+            Ok(config) => self.program(round, &config),
+            Err(_) => unreachable!("the keys of round {round} have been set"),
         };
         let (operations, whole) = (program.operations(), Case { keys, program });
         let mut last = fault.clone();

@@ -69,6 +69,15 @@ pub enum Ended {
     Refused(String),
 }
 
+/// What `work` returns, or that it has broken off.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a word");
+        Fault::new("panic", format!("the program has broken off: {text}"))
+    })
+}
+
 /// Hardware on which rounds run.
 #[derive(Clone)]
 pub struct Hardware {
@@ -118,15 +127,7 @@ impl Hardware {
 
     /// Runs a program.
     pub fn run(&self, program: &Program) -> Ended {
-        let run = AssertUnwindSafe(|| self.checked(program));
-        match catch_unwind(run) {
-            Ok(ended) => ended,
-            Err(panic) => {
-                let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a word");
-                Ended::Wrong(Fault::new("panic", format!("the program has broken off: {text}")))
-            }
-        }
+        caught(|| self.checked(program)).unwrap_or_else(Ended::Wrong)
     }
 
     fn checked(&self, program: &Program) -> Ended {

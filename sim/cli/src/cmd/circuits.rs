@@ -1,7 +1,7 @@
 //! `weft circuits`: random circuits in native code beside those who say what they mean.
 
 use super::stress::whole;
-use crate::failure::{Failure, Outcome, say};
+use crate::failure::{Failure, Outcome, quietly, say};
 use crate::signals::{self, Graceful};
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -142,7 +142,6 @@ fn subject(plan: &Plan) -> Result<Subject, Failure> {
     Ok(Subject { seed: plan.seed, cycles: plan.cycles, with, sources: format!("{sources:016x}") })
 }
 
-/// A simulator that breaks off is told as a failure, not by the runtime.
 fn watched(campaign: &Campaign, count: u64) -> Made {
     let bar = ProgressBar::new(count);
     if let Ok(style) =
@@ -150,10 +149,7 @@ fn watched(campaign: &Campaign, count: u64) -> Made {
     {
         bar.set_style(style);
     }
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let made = campaign.run(&|circuits| bar.set_position(circuits));
-    std::panic::set_hook(hook);
+    let made = quietly(|| campaign.run(&|circuits| bar.set_position(circuits)));
     bar.finish_and_clear();
     made
 }

@@ -1,6 +1,6 @@
 //! `weft stress`: random programs on random hardware.
 
-use crate::failure::{Failure, Outcome, say};
+use crate::failure::{Failure, Outcome, quietly, say};
 use crate::output;
 use crate::signals::{self, Graceful};
 use anyhow::anyhow;
@@ -148,15 +148,6 @@ fn subject(args: &Args, campaign: &Campaign) -> Result<Subject, Failure> {
     let fixed = args.fixed.then(|| "fixed".to_string());
     let keys = args.set.iter().cloned().chain(fixed).collect::<Vec<_>>().join(" ");
     Ok(Subject { fabric: args.fabric.clone(), keys, seed: args.seed, hardware: format!("{hardware:016x}") })
-}
-
-/// A round that breaks the program off is told as a failure, not by the runtime.
-fn quietly<T>(work: impl FnOnce() -> T) -> T {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let done = work();
-    std::panic::set_hook(hook);
-    done
 }
 
 fn watched(args: &Args, campaign: &Campaign) -> Result<Made, Failure> {

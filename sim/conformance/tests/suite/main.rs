@@ -4,5 +4,6 @@ mod common;
 mod directory;
 mod faults;
 mod litmus;
+mod machine;
 mod planted;
 mod remote;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use weft_fabric::config::FabricConfig;
+use weft_stress::Ground;
 use weft_stress::campaign::{Campaign, Plan};
 use weft_stress::hardware::KEPT;
 
@@ -33,6 +34,9 @@ fn drawn_keys_are_legal_together_and_leave_what_is_given() {
             let mut with = config.clone();
             keys.iter().for_each(|key| with.set(key).expect("a legal value"));
             with.validate().unwrap_or_else(|e| panic!("{fabric} {keys:?}: {e}"));
+            // Programs find a place on it.
+            let ground = Ground::of(&with);
+            assert!(ground.cus > 0 && ground.waves > 0, "{fabric} {keys:?}: {ground:?}");
             assert_eq!(keys, campaign.keys(group), "the same for the same group");
             seen.extend(keys.iter().filter_map(|key| key.split('=').next().map(str::to_string)));
         }

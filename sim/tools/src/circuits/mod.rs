@@ -128,7 +128,12 @@ impl Campaign {
                 packs.lock().unwrap_or_else(PoisonError::into_inner).push(pack);
             }
         };
-        std::thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+            for worker in workers {
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            }
+        });
         self.sum(packs.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
