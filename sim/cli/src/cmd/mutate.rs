@@ -44,7 +44,7 @@ pub struct Args {
     /// Cycles under random stimulus beside the block, to see whether a mutant differs.
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u64).range(8..=10_000_000))]
     cycles: u64,
-    /// A command that takes so many times as long as without a mutant, and ten seconds more, is ended, and has seen the mutant.
+    /// A command of which a process takes so many times the CPU time of the whole command without a mutant, and ten seconds more, is ended, and has seen the mutant; so has one that takes twice as long on the clock.
     #[arg(long, default_value_t = 5, value_name = "FACTOR", value_parser = clap::value_parser!(u32).range(1..=1000))]
     patience: u32,
     /// Mutants at a time.

@@ -11,6 +11,10 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use weft_rtl::mutant::{NOTE, VARIABLE};
+use weft_tools::cpu::children_seconds;
+
+/// Time that a command has for ending what it has started.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// How a command ended with a mutant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -40,7 +44,9 @@ pub struct Catcher {
     pub name: String,
     /// What `sh` runs.
     pub command: String,
-    /// Time after which it is ended.
+    /// Seconds of CPU time after which each of its processes is ended: what else the machine does counts nothing there.
+    most: Option<u64>,
+    /// Time after which it is ended as a whole, for what waits and never works.
     limit: Duration,
 }
 
@@ -66,7 +72,7 @@ impl Catcher {
                 return Err(Failure::input(anyhow!("--catch {name} is given twice; give it once")));
             }
             let (name, command) = (name.to_string(), command.to_string());
-            out.push(Catcher { name, command, limit: Duration::MAX });
+            out.push(Catcher { name, command, most: None, limit: Duration::MAX });
         }
         Ok(out)
     }
@@ -79,7 +85,7 @@ impl Catcher {
         for _ in 0..2 {
             let said = folder.join("said");
             let file = File::create(&said).map_err(Failure::check)?;
-            let start = Instant::now();
+            let (start, worked) = (Instant::now(), children_seconds());
             let status = self.wait(self.start(None, folder, Some(file))?)?;
             if !status.is_some_and(|status| status.success()) {
                 let said = fs::read(&said).unwrap_or_default();
@@ -91,7 +97,8 @@ impl Catcher {
                     last.trim()
                 )));
             }
-            self.limit = start.elapsed() * patience + Duration::from_secs(10);
+            self.most = Some(((children_seconds() - worked) * f64::from(patience)).ceil() as u64 + 10);
+            self.limit = 2 * (start.elapsed() * patience + Duration::from_secs(10));
         }
         Ok(())
     }
@@ -117,7 +124,8 @@ impl Catcher {
         let stdio = |file: Option<File>| file.map_or(Stdio::null(), Stdio::from);
         let copy = said.as_ref().map(File::try_clone).transpose().map_err(Failure::check)?;
         let mut command = Command::new("sh");
-        command.arg("-c").arg(&self.command).stdin(Stdio::null()).stdout(stdio(copy)).stderr(stdio(said));
+        let limited = self.most.map(|most| format!("ulimit -t {most}; ")).unwrap_or_default() + &self.command;
+        command.arg("-c").arg(limited).stdin(Stdio::null()).stdout(stdio(copy)).stderr(stdio(said));
         // What mutants hit is no hit of the hardware's, and the inputs that they fail on are nothing to keep or to make small.
         command
             .env("WEFT_LEDGER_DIR", folder.join("ledger"))
@@ -152,10 +160,18 @@ impl Catcher {
     }
 }
 
-/// Ends a command with all that it has started.
+/// Ends a command with all that it has started; what it has put into groups of their own (a runner of tests does) it ends itself, if it is asked.
 fn end(child: &mut Child) {
     let group = format!("-{}", child.id());
     // What has ended by itself meanwhile needs no end.
-    let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+    let send = |signal: &str| {
+        let _ = Command::new("kill").args([signal, "--", &group]).stderr(Stdio::null()).status();
+    };
+    send("-TERM");
+    let asked = Instant::now();
+    while asked.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    send("-KILL");
     let _ = child.wait();
 }
