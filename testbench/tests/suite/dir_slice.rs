@@ -9,6 +9,7 @@ use dir_slice_bench::*;
 use dir_support::*;
 use std::collections::BTreeMap;
 use weft_blocks::directory::{self, directory};
+use weft_testbench::golden::InvCause;
 use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::entry::{decode, encode};
 use weft_testbench::golden::params::{DirKind, DirParams, Policy};
@@ -129,6 +130,39 @@ fn one_op_per_cycle_and_two_cycles_to_the_answer() {
         bench.cycle(true, |_| true);
         assert!(bench.req.idle(), "op {i} is taken at once");
     }
+}
+
+#[test]
+fn a_write_is_answered_when_its_own_inv_is_taken_whatever_follows_on_the_port() {
+    let p = small(DirKind::Rec);
+    let mut bench = Bench::new(p, directory::TagStyle::Published);
+    (0..p.sets() + 4).for_each(|_| bench.cycle(true, |_| true));
+    // Entries of one set, of three lines each.
+    let base = |entry: u64| entry * p.sets() * p.slots() as u64;
+    for (entry, slot) in (0..u64::from(p.ways)).flat_map(|entry| (0..3).map(move |slot| (entry, slot))) {
+        bench.offer(Request { op: DirOp::RdRem, src: 1, line: base(entry) + slot, id: 0 });
+        (0..6).for_each(|_| bench.cycle(true, |_| true));
+    }
+    // One is evicted by a read, and a line of another one is written, while nothing is taken.
+    let before = bench.answers.len();
+    for (op, src, entry) in [(DirOp::RdRem, 1, u64::from(p.ways)), (DirOp::WrLoc, 0, 2)] {
+        bench.offer(Request { op, src, line: base(entry), id: entry });
+        (0..8).for_each(|_| bench.cycle(false, |_| false));
+    }
+    // The write's Inv takes the port before the rest of the eviction's.
+    let written = |bench: &Bench| bench.seen.last().is_some_and(|inv| inv.cause == InvCause::Write);
+    for _ in 0..3 {
+        if !written(&bench) {
+            bench.cycle(false, |_| true);
+        }
+    }
+    assert!(written(&bench));
+    let seen = bench.seen.len();
+    (0..4).for_each(|_| bench.cycle(true, |_| false));
+    let ids: Vec<u64> = bench.answers[before..].iter().map(|answer| answer.id).collect();
+    assert_eq!((ids, bench.seen.len()), (vec![u64::from(p.ways), 2], seen));
+    bench.drain();
+    assert!(bench.seen[seen..].iter().all(|inv| inv.cause == InvCause::Evict) && bench.seen.len() > seen);
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Node {
     /// Adds those of a node.
     fn add(parts: &mut Parts, p: &FabricParams, f: &Forms, node: u32) -> Result<Node, BuildError> {
         let m = Modules::new(p, node)?;
-        let name = |what: &str| format!("gpu{node}.{what}");
+        let name = |what: &str| format!("{}.{what}", p.sys.node_name(node));
         let mut ties = vec![("own_l1", 0)];
         if p.l1().bypass_remote {
             ties.push(("own_gpu", u64::from(node)));
@@ -168,7 +168,8 @@ pub fn build(c: &Config) -> Result<System, BuildError> {
     p.validate()?;
     let f = Forms::new(&p.sys, p.planes());
     let mut parts = Parts::default();
-    let nodes = (0..c.gpus).map(|node| Node::add(&mut parts, &p, &f, node)).collect::<Result<Vec<_>, _>>()?;
+    let nodes =
+        (0..c.nodes()).map(|node| Node::add(&mut parts, &p, &f, node)).collect::<Result<Vec<_>, _>>()?;
     let mut joins = parts.joins(c.timing, Cus::new(c, &p, &f));
     Connect { c, joins: &mut joins }.all(&nodes);
     let banks = nodes.iter().map(|node| node.bank).collect();
@@ -244,11 +245,11 @@ impl Connect<'_> {
         self.joins.join((slice, "inv_l"), (n.egress, "recv0"), (Order::Wire, LOCAL));
     }
 
-    /// The three networks: of two nodes one link each, on which the order is kept.
+    /// The three networks: of two nodes one link each, on which the order is kept. What comes from another GPU has channels of its own where GPUs have two planes.
     fn between(&mut self, nodes: &[Node]) {
-        for (number, from) in nodes.iter().enumerate() {
+        for (sender, from) in nodes.iter().enumerate() {
             let network = |of: &mut Self, name: &str| -> Vec<usize> {
-                let name = |to: usize| format!("{name}{number}.{to}");
+                let name = |to: usize| format!("{name}{sender}.{to}");
                 let link = |to: usize| of.joins.net.link(&name(to), Order::Fifo, of.c.link);
                 (0..nodes.len()).map(link).collect()
             };
@@ -269,10 +270,11 @@ impl Connect<'_> {
                 self.joins.drain((block, channel), Drain::Links(links.clone(), by_dst));
             }
             for (number, to) in nodes.iter().enumerate() {
-                let far = self.joins.input((to.bank, "far_req")).is_some();
-                let requests = if far { "far_req" } else { "remote_req" };
-                let two = self.joins.input((to.ingress, "link1")).is_some();
-                let last = if two { "link1" } else { "link0" };
+                let gpu = |node: usize| node as u32 / self.c.gpms;
+                let far = self.c.gpms == 1 || gpu(number) != gpu(sender);
+                let there = |block: usize, channel| far && self.joins.input((block, channel)).is_some();
+                let requests = if there(to.bank, "far_req") { "far_req" } else { "remote_req" };
+                let last = if there(to.ingress, "link1") { "link1" } else { "link0" };
                 self.joins.feed((to.bank, requests), Feed::Part(req[number], for_bank));
                 self.joins.feed((to.fence, "req_in"), Feed::Part(req[number], for_fence_unit));
                 self.joins.feed((to.bank, "rsp_in"), Feed::Part(rsp[number], for_bank));

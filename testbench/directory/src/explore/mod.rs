@@ -1,5 +1,5 @@
-//! Every interleaving of a tiny system of the directory family, on its RTL: GPUs of one L1, one L2 bank with its directory slice, the ends of the INV network and a fence unit
-//! each, joined by links that take any time, behind CUs that issue anything out of a small alphabet.
+//! Every interleaving of a tiny system of the directory family, on its RTL: nodes (GPUs, or their GPMs) of one L1, one L2 bank with its directory slice, the ends of the INV network
+//! and a fence unit each, joined by links that take any time, behind CUs that issue anything out of a small alphabet.
 //!
 //! ```text
 //!  CU -> L1 -> bank <-> slice ==> egress --INV--> the other GPU's ingress <-> bank
@@ -7,7 +7,8 @@
 //!             memory  fence unit                   ==> a wire: what the slice has given is in the egress
 //! ```
 //! - [`build`] makes the net of a [`Config`], whichever protocol: what blocks there are follows from the fabric's own parameters, what is joined from their channels. Between two
-//!   GPUs each network keeps its order and holds one message, as one link of the fabric does; the channels inside a GPU take any time.
+//!   nodes each network keeps its order and holds one message, as one link of the fabric does; the channels inside a node take any time. What GPMs send to another GPU shares a link in
+//!   the fabric: here it may overtake each other, so that more orders are visited.
 //! - [`world`] is what is not RTL: CUs, which order a release and an acquire as those of the fabrics do (L1, then fence unit; fence unit, then L1), and memory.
 //! - [`judge`] is the rule that values must keep: that of the value checks of a run (`weft_fabric::check`), with the order of this run in place of cycles. [`System`] also looks into
 //!   the L2s: when a fence is complete none has a copy that is older than what was released, and with owners no line has two at any time.
@@ -40,9 +41,11 @@ use weft_explore::net::Timing;
 pub struct Config {
     /// Protocol, one whose directory is RTL or that has none.
     pub protocol: Protocol,
-    /// GPUs, of one CU each.
+    /// GPUs.
     pub gpus: u32,
-    /// Home of each line, a GPU; as many lines as homes.
+    /// Nodes of a GPU, of one CU each: its GPMs.
+    pub gpms: u32,
+    /// Home of each line, a node; as many lines as homes.
     pub homes: Vec<u32>,
     /// What a CU may issue; the last list stands for all further CUs.
     pub alphabets: Vec<Vec<Op>>,
@@ -68,8 +71,14 @@ impl Default for Config {
         Config {
             protocol: Protocol::NHCC,
             gpus: 2,
+            gpms: 1,
             homes: vec![0],
-            alphabets: vec![vec![Op::Load(0, 0), Op::Store(0), Op::Release, Op::Acquire]],
+            alphabets: vec![vec![
+                Op::Load(0, 0),
+                Op::Store(0),
+                Op::Release(ops::SYSTEM),
+                Op::Acquire(ops::SYSTEM),
+            ]],
             budgets: vec![1],
             open: 1,
             link: 1,
@@ -93,6 +102,11 @@ pub const FAULTS: &[(FabricInject, &str)] = &[
 const HOME_SHIFT: u32 = 28;
 
 impl Config {
+    /// Nodes of all GPUs.
+    pub fn nodes(&self) -> u32 {
+        self.gpus * self.gpms
+    }
+
     /// Operations of a CU.
     pub fn budget(&self, cu: usize) -> usize {
         self.budgets.get(cu).or(self.budgets.last()).copied().unwrap_or(0)
@@ -115,6 +129,7 @@ impl Config {
         let published = FabricParams::published(self.protocol);
         let sys = Sys {
             gpus: self.gpus,
+            gpms: self.gpms,
             addr_bits: 32,
             banks: 1,
             l1s: 1,

@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// Scope of a GPU.
+pub const GPU: u8 = 1;
+/// Scope of the system.
+pub const SYSTEM: u8 = 2;
+
 /// An operation of a CU; lines by their place in [`super::Config::homes`]. All accesses are of one word of four bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
@@ -11,10 +16,10 @@ pub enum Op {
     Store(u8),
     /// Exchange of system scope.
     Swap(u8),
-    /// Release of system scope.
-    Release,
-    /// Acquire of system scope.
-    Acquire,
+    /// Release of a scope, 1 or 2.
+    Release(u8),
+    /// Acquire of a scope, 1 or 2.
+    Acquire(u8),
 }
 
 impl Op {
@@ -22,7 +27,7 @@ impl Op {
     pub fn line(self) -> Option<usize> {
         match self {
             Op::Load(line, _) | Op::Store(line) | Op::Swap(line) => Some(line.into()),
-            Op::Release | Op::Acquire => None,
+            Op::Release(_) | Op::Acquire(_) => None,
         }
     }
     /// It writes.
@@ -34,11 +39,12 @@ impl Op {
 impl std::str::FromStr for Op {
     type Err = String;
 
-    /// `LD X`, `LDg X` (GPU scope), `LDs X` (system scope), `ST X`, `AMO X`, `REL`, `ACQ`; X, Y, Z, A.. are the lines in order.
+    /// `LD X`, `LDg X` (GPU scope), `LDs X` (system scope), `ST X`, `AMO X`, `REL`, `ACQ` (system scope), `RELg`, `ACQg` (GPU scope); X, Y, Z, A.. are the lines in
+    /// order.
     fn from_str(text: &str) -> Result<Op, String> {
         let wrong = || {
             format!(
-                "'{text}' is no operation; legal: LD X, LDg X (GPU scope), LDs X (system scope), ST X, AMO X, REL, ACQ, with X, Y, Z, A.. for the lines"
+                "'{text}' is no operation; legal: LD X, LDg X (GPU scope), LDs X (system scope), ST X, AMO X, REL, ACQ (system scope), RELg, ACQg (GPU scope), with X, Y, Z, A.. for the lines"
             )
         };
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -48,8 +54,10 @@ impl std::str::FromStr for Op {
             _ => Err(wrong()),
         };
         match words[..] {
-            ["REL"] => Ok(Op::Release),
-            ["ACQ"] => Ok(Op::Acquire),
+            ["REL"] => Ok(Op::Release(SYSTEM)),
+            ["ACQ"] => Ok(Op::Acquire(SYSTEM)),
+            ["RELg"] => Ok(Op::Release(GPU)),
+            ["ACQg"] => Ok(Op::Acquire(GPU)),
             ["LD", name] => Ok(Op::Load(line(name)?, 0)),
             ["LDg", name] => Ok(Op::Load(line(name)?, 1)),
             ["LDs", name] => Ok(Op::Load(line(name)?, 2)),
@@ -67,8 +75,8 @@ impl fmt::Display for Op {
             Op::Load(line, scope) => write!(f, "LD{} {}", ["", "g", "s"][usize::from(*scope)], name(line)),
             Op::Store(line) => write!(f, "ST {}", name(line)),
             Op::Swap(line) => write!(f, "AMO {}", name(line)),
-            Op::Release => write!(f, "REL"),
-            Op::Acquire => write!(f, "ACQ"),
+            Op::Release(scope) => write!(f, "REL{}", ["", "g", ""][usize::from(*scope)]),
+            Op::Acquire(scope) => write!(f, "ACQ{}", ["", "g", ""][usize::from(*scope)]),
         }
     }
 }
@@ -95,7 +103,7 @@ pub struct Issued {
     pub op: Op,
     /// Where it is.
     pub stage: Stage,
-    /// Of a write and an acquire: by CU, a byte each, the operations up to the last release that was complete when it was issued.
+    /// Of a write and an acquire: by CU, a byte each, the operations up to the last release that was complete when it was issued, and whose scope has this CU in it.
     pub released: u32,
     /// What an exchange found.
     pub got: Option<u32>,
@@ -111,13 +119,16 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// By CU, a byte each: operations up to the last release that is complete.
-    pub fn released(&self) -> u32 {
-        let last = |cu: &Vec<Issued>| {
-            let over = |issued: &Issued| issued.op == Op::Release && issued.stage == Stage::Done;
+    /// By CU, a byte each: operations up to the last release that is complete, and whose scope has CU `by` in it; a GPU has `gpms` of them.
+    pub fn released(&self, by: usize, gpms: usize) -> u32 {
+        let last = |at: usize, cu: &Vec<Issued>| {
+            let least = if at / gpms == by / gpms { GPU } else { SYSTEM };
+            let over = |issued: &Issued| {
+                matches!(issued.op, Op::Release(scope) if scope >= least) && issued.stage == Stage::Done
+            };
             cu.iter().rposition(over).map_or(0, |at| at as u32 + 1)
         };
-        self.cus.iter().enumerate().map(|(at, cu)| last(cu) << (8 * at)).sum()
+        self.cus.iter().enumerate().map(|(at, cu)| last(at, cu) << (8 * at)).sum()
     }
 }
 

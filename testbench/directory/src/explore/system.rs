@@ -85,10 +85,11 @@ impl System {
 
     /// A fence is complete: no L2 has a copy that is older than what has been released.
     fn check_copies(&mut self, state: &[u32]) -> Result<(), String> {
+        let gpms = self.net.world().config().gpms as usize;
         for node in 0..self.banks.len() {
             for held in self.held(state, node).iter() {
                 let name = &self.net.blocks[self.banks[node]].name;
-                judge::copy(self.net.world_of(state), node, held.line, held.value)
+                judge::copy(self.net.world_of(state), gpms, node, held.line, held.value)
                     .map_err(|text| format!("a fence is complete, but {name} {text}"))?;
             }
         }
@@ -110,7 +111,7 @@ impl System {
                 let each = all.iter().filter(|(_, held)| held.line == one.line);
                 let text: Vec<String> = each
                     .map(|(node, held)| {
-                        format!("GPU {node} in {}", names.get(held.state as usize).unwrap_or(&"?"))
+                        format!("node {node} in {}", names.get(held.state as usize).unwrap_or(&"?"))
                     })
                     .collect();
                 return Err(format!("the L2s have one line together: {}", text.join(", ")));

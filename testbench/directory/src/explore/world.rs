@@ -1,7 +1,7 @@
 //! CUs that ask, memory that answers, and what is remembered of the order in which that happens.
 
 use super::form::Forms;
-use super::ops::{Issued, Memory, Op, Stage, value, value_text};
+use super::ops::{Issued, Memory, Op, SYSTEM, Stage, value, value_text};
 use super::{Config, judge, text};
 use std::rc::Rc;
 use weft_blocks::fabric::FabricParams;
@@ -9,9 +9,6 @@ use weft_blocks::msg::{AmoOp, CuOp};
 use weft_explore::form::Form;
 use weft_explore::net::World;
 use weft_rtl::value::HwEnum;
-
-/// System scope.
-const SYSTEM: u8 = 2;
 
 /// Numbers of the world's ports.
 pub(super) struct Ports {
@@ -44,8 +41,9 @@ pub struct Cus {
     config: Config,
     /// Numbers of the lines.
     lines: Vec<u64>,
-    release: Option<u8>,
-    acquire: Option<u8>,
+    /// Scope of the fence that a release, and an acquire, of each scope needs beside what the L1 does.
+    release: [Option<u8>; 3],
+    acquire: [Option<u8>; 3],
     request: Rc<Form>,
     token: Rc<Form>,
     memory: Rc<Form>,
@@ -57,8 +55,8 @@ impl Cus {
         Cus {
             lines: (0..config.homes.len()).map(|line| config.line(line)).collect(),
             config: config.clone(),
-            release: fabric.release_fence(SYSTEM),
-            acquire: fabric.acquire_fence(SYSTEM),
+            release: [0, 1, 2].map(|scope| fabric.release_fence(scope)),
+            acquire: [0, 1, 2].map(|scope| fabric.acquire_fence(scope)),
             request: forms.cu_req.clone(),
             token: forms.token.clone(),
             memory: forms.mem_rsp.clone(),
@@ -80,8 +78,8 @@ impl Cus {
             Op::Load(_, scope) => (CuOp::Ld, scope),
             Op::Store(_) => (CuOp::St, 0),
             Op::Swap(_) => (CuOp::Amo, SYSTEM),
-            Op::Release => (CuOp::Rel, SYSTEM),
-            Op::Acquire => (CuOp::Acq, SYSTEM),
+            Op::Release(scope) => (CuOp::Rel, scope),
+            Op::Acquire(scope) => (CuOp::Acq, scope),
         };
         let amo = if matches!(op, Op::Swap(_)) { AmoOp::Exch.encoding() } else { 0 };
         self.request.message(&[
@@ -104,26 +102,29 @@ impl Cus {
         let c = &self.config;
         let left = c.budget(cu).saturating_sub(own.len());
         let open = || own.iter().filter(|issued| issued.stage != Stage::Done);
-        let waits = open().any(|issued| matches!(issued.op, Op::Release | Op::Acquire));
+        let waits = open().any(|issued| matches!(issued.op, Op::Release(_) | Op::Acquire(_)));
         let count = open().count();
         if left == 0 || waits {
             return Vec::new();
         }
-        let unreleased = own.iter().rev().take_while(|o| o.op != Op::Release).any(|o| o.op.writes());
-        let acquired = own.last().is_some_and(|last| last.op == Op::Acquire);
+        let unreleased = |scope: u8| {
+            let later = |o: &&Issued| !matches!(o.op, Op::Release(of) if of >= scope);
+            own.iter().rev().take_while(later).any(|o| o.op.writes())
+        };
+        let acquired = |scope: u8| own.last().is_some_and(|o| matches!(o.op, Op::Acquire(of) if of >= scope));
         let may = |op: &Op| match op {
             // One that orders nothing is left out.
-            Op::Release => count == 0 && unreleased,
-            Op::Acquire => count == 0 && !acquired && left > 1,
+            Op::Release(scope) => count == 0 && unreleased(*scope),
+            Op::Acquire(scope) => count == 0 && !acquired(*scope) && left > 1,
             Op::Store(_) => true,
             Op::Load(..) | Op::Swap(_) => count < c.open,
         };
         c.alphabet(cu).iter().copied().filter(may).collect()
     }
 
-    fn issued(state: &Memory, cu: usize, op: Op, stage: Stage) -> Memory {
-        let remembers = op.writes() || op == Op::Acquire;
-        let released = if remembers { state.released() } else { 0 };
+    fn issued(&self, state: &Memory, cu: usize, op: Op, stage: Stage) -> Memory {
+        let remembers = op.writes() || matches!(op, Op::Acquire(_));
+        let released = if remembers { state.released(cu, self.config.gpms as usize) } else { 0 };
         let mut after = state.clone();
         after.cus[cu].push(Issued { op, stage, released, got: None });
         after
@@ -138,10 +139,10 @@ impl Cus {
             return vec![(self.message(own[seq].op, cu, seq), after)];
         }
         let ops = self.next_ops(own, cu).into_iter();
-        let ops = ops.filter(|op| *op != Op::Acquire || self.acquire.is_none());
+        let ops = ops.filter(|op| self.first_fenced(*op).is_none());
         ops.map(|op| {
             let stage = if matches!(op, Op::Store(_)) { Stage::Done } else { Stage::Asked };
-            (self.message(op, cu, own.len()), Cus::issued(state, cu, op, stage))
+            (self.message(op, cu, own.len()), self.issued(state, cu, op, stage))
         })
         .collect()
     }
@@ -150,18 +151,28 @@ impl Cus {
     fn fences(&self, state: &Memory, cu: usize) -> Vec<(Vec<u64>, Memory)> {
         let own = &state.cus[cu];
         let next = own.iter().position(|issued| issued.stage == Stage::FenceNext);
-        if let (Some(seq), Some(scope)) = (next, self.release) {
+        if let Some((seq, scope)) = next.and_then(|seq| Some((seq, self.last_fenced(own[seq].op)?))) {
             let mut after = state.clone();
             after.cus[cu][seq].stage = Stage::Fenced;
             return vec![(self.fence(scope, false, seq), after)];
         }
-        match self.acquire {
-            Some(scope) if self.next_ops(own, cu).contains(&Op::Acquire) => {
-                let after = Cus::issued(state, cu, Op::Acquire, Stage::Fenced);
-                vec![(self.fence(scope, true, own.len()), after)]
-            }
-            _ => Vec::new(),
-        }
+        let acquires = self.next_ops(own, cu).into_iter().filter_map(|op| Some((op, self.first_fenced(op)?)));
+        acquires
+            .map(|(op, scope)| {
+                let after = self.issued(state, cu, op, Stage::Fenced);
+                (self.fence(scope, true, own.len()), after)
+            })
+            .collect()
+    }
+
+    /// Scope of the fence that comes before what the L1 does for an operation.
+    fn first_fenced(&self, op: Op) -> Option<u8> {
+        if let Op::Acquire(scope) = op { self.acquire[usize::from(scope)] } else { None }
+    }
+
+    /// Scope of the fence that comes after what the L1 does for an operation.
+    fn last_fenced(&self, op: Op) -> Option<u8> {
+        if let Op::Release(scope) = op { self.release[usize::from(scope)] } else { None }
     }
 
     fn answered(&self, state: &mut Memory, cu: usize, form: &Form, m: &[u64]) -> Result<(), String> {
@@ -172,16 +183,16 @@ impl Cus {
         };
         let got = form.get(m, "data") as u32;
         let stage = match issued.op {
-            Op::Release if self.release.is_some() => Stage::FenceNext,
+            op if self.last_fenced(op).is_some() => Stage::FenceNext,
             _ => Stage::Done,
         };
-        let own = &mut state.cus[cu][seq];
+        let (own, gpms) = (&mut state.cus[cu][seq], self.config.gpms as usize);
         own.stage = stage;
         match issued.op {
-            Op::Load(line, _) => judge::load(state, (cu, seq), line.into(), got),
+            Op::Load(line, _) => judge::load(state, gpms, (cu, seq), line.into(), got),
             Op::Swap(line) => {
                 own.got = Some(got);
-                judge::swap(state, (cu, seq), line.into(), got)
+                judge::swap(state, gpms, (cu, seq), line.into(), got)
             }
             _ => Ok(()),
         }
@@ -194,7 +205,7 @@ impl Cus {
                 "the fence unit is through with operation {seq} of CU {cu}, which it does not have"
             ));
         };
-        own.stage = if own.op == Op::Release { Stage::Done } else { Stage::L1Next };
+        own.stage = if matches!(own.op, Op::Release(_)) { Stage::Done } else { Stage::L1Next };
         Ok(())
     }
 
@@ -221,7 +232,7 @@ impl World for Cus {
     type State = Memory;
 
     fn start(&self) -> Memory {
-        Memory { cus: vec![Vec::new(); self.config.gpus as usize], lines: vec![0; self.lines.len()] }
+        Memory { cus: vec![Vec::new(); self.config.nodes() as usize], lines: vec![0; self.lines.len()] }
     }
 
     fn offers(&self, state: &Memory, port: usize) -> Vec<(Vec<u64>, Memory)> {

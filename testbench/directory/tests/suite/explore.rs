@@ -1,7 +1,10 @@
 //! All interleavings of two GPUs of the directory family on the RTL, and faults that an exploration must find (rec.md sections 4 to 7, hmg.md sections 4 to 8).
 
 use weft_blocks::fabric::{FabricInject, Protocol};
-use weft_directory_bench::explore::{Config, Op, System, build, explore, protocols, report, walks};
+use weft_directory_bench::explore::ops::{Issued, Stage};
+use weft_directory_bench::explore::{
+    Config, Memory, Op, System, build, explore, judge, protocols, report, walks,
+};
 use weft_explore::net::Timing;
 use weft_explore::search::{Explored, Limits};
 
@@ -20,6 +23,12 @@ fn run(config: &Config) -> (System, Explored) {
     let live = config.inject == FabricInject::None;
     let found = explore(&mut system, Limits { live, ..Limits::default() }, &mut |_| {});
     (system, found)
+}
+
+/// Two GPUs of two GPMs; operations of the CU at the lines' home, then of one in the other GPU, at another place in it.
+fn modules(protocol: Protocol, lists: [&str; 2], budgets: [usize; 2]) -> Config {
+    let [near, far] = lists;
+    Config { gpms: 2, ..config(protocol, &[near, far], &[budgets[0], 0, 0, budgets[1]]) }
 }
 
 /// Everything is visited without a violation, and from everywhere to the end; the states.
@@ -61,6 +70,64 @@ fn every_protocol_releases_what_another_gpu_has_written() {
     for protocol in protocols() {
         holds(&config(protocol, &["LD X,ACQ", "ST X,REL"], &[2, 2]));
     }
+}
+
+#[test]
+fn gpus_of_two_gpms() {
+    for protocol in [Protocol::NHCC, Protocol::HMG, Protocol::MOESI] {
+        holds(&modules(protocol, ["ST X", "LD X"], [1, 1]));
+    }
+    for protocol in [Protocol::GPU_VI, Protocol::SW_FLAT, Protocol::SW_HIERARCHICAL] {
+        holds(&modules(protocol, ["ST X,REL", "LD X,ACQ"], [2, 2]));
+    }
+}
+
+#[test]
+fn random_walks_through_gpus_of_two_gpms() {
+    let alphabet = ["LD X,LD Y,LDs X,LDg X,ST X,ST Y,AMO X,REL,ACQ,RELg,ACQg"];
+    for protocol in [Protocol::NHCC, Protocol::HMG, Protocol::HMG_REC, Protocol::GPU_VI] {
+        let of = config(protocol, &alphabet, &[3, 3, 3, 3]);
+        let mut system = build(&Config { gpms: 2, homes: vec![0, 3], ..of }).expect("legal parameters");
+        let found = walks(&mut system, 20);
+        if let Some(violation) = &found.violation {
+            panic!("{protocol:?}: {}", report::counterexample(&mut system, violation));
+        }
+        assert_eq!(found.finished, 20);
+    }
+}
+
+#[test]
+fn releases_inside_a_gpu() {
+    for protocol in [Protocol::NHCC, Protocol::GPU_VI, Protocol::SW_HIERARCHICAL] {
+        let lists = ["ST X,RELg", "LD X,ACQg"];
+        holds(&Config { gpus: 1, gpms: 2, ..config(protocol, &lists, &[2, 2]) });
+    }
+}
+
+#[test]
+fn a_fence_of_a_gpu_that_ends_when_it_begins_is_found() {
+    for protocol in [Protocol::NHCC, Protocol::HMG, Protocol::GPU_VI, Protocol::SW_HIERARCHICAL] {
+        let inject = FabricInject::FenceEarlyDone;
+        let of = config(protocol, &["ST X,RELg", "LD X,ACQg"], &[2, 2]);
+        finds(&Config { inject, gpus: 1, gpms: 2, homes: vec![1], ..of }, 80);
+    }
+}
+
+#[test]
+fn a_release_inside_a_gpu_says_nothing_to_another_one() {
+    // The other GPU may still load the initial value, though it acquires from the whole system.
+    let got = |scope: u8| {
+        let issued = |op, released| Issued { op, stage: Stage::Done, released, got: None };
+        let mut state = Memory { cus: vec![Vec::new(); 4], lines: vec![0] };
+        state.cus[0] = vec![issued(Op::Store(0), 0), issued(Op::Release(scope), 0)];
+        [1, 3].map(|cu| {
+            let released = state.released(cu, 2);
+            let mut after = state.clone();
+            after.cus[cu] = vec![issued(Op::Acquire(2), released), issued(Op::Load(0, 0), 0)];
+            judge::load(&after, 2, (cu, 1), 0, 0).is_ok()
+        })
+    };
+    assert_eq!((got(1), got(2)), ([false, true], [false, false]));
 }
 
 #[test]

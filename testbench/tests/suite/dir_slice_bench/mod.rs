@@ -307,7 +307,9 @@ pub fn random_line(p: &DirParams, bank: u32, rng: &mut SmallRng) -> u64 {
     let wanted = u64::from(p.ways) + 2;
     loop {
         let block = rng.random_range(0..set_span) + p.sets() * rng.random_range(0..wanted);
-        let without_bank = block * slots + rng.random_range(0..slots.min(3));
+        // Mostly the first ones, so that they meet; at times any, so that ranges are full when they are evicted.
+        let near = if rng.random_bool(0.7) { slots.min(3) } else { slots };
+        let without_bank = block * slots + rng.random_range(0..near);
         let line = without_bank / lines_per_il * lines_per_il * u64::from(p.banks)
             + u64::from(bank) * lines_per_il
             + without_bank % lines_per_il;

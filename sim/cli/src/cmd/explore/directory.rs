@@ -13,16 +13,19 @@ pub struct Args {
     /// Protocol; `weft list fabrics rec-4gpu` names them, all but ideal can be explored.
     #[arg(long, default_value = "nhcc")]
     protocol: String,
-    /// GPUs, of one CU, L1 and bank each.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=4))]
+    /// GPUs.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=4))]
     gpus: u32,
+    /// Nodes of a GPU, its GPMs, of one CU, L1 and bank each; in all there are 2 to 4.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
+    gpms: u32,
     /// Lines, which meet in one set and one directory entry of their home.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     lines: u32,
-    /// GPU at which each line is homed; the last number stands for all further lines.
-    #[arg(long, value_delimiter = ',', num_args = 1, default_value = "0", value_name = "GPU,GPU..")]
+    /// Node at which each line is homed, counted over all GPUs; the last number stands for all further lines.
+    #[arg(long, value_delimiter = ',', num_args = 1, default_value = "0", value_name = "NODE,NODE..")]
     homes: Vec<u32>,
-    /// What a CU may issue: LD, LDg (GPU scope), LDs (system scope), ST, AMO of a line X, Y, Z, A.., or REL, ACQ. Given again it is of the next CU; the last
+    /// What a CU may issue: LD, LDg (GPU scope), LDs (system scope), ST, AMO of a line X, Y, Z, A.., or REL, ACQ, RELg, ACQg (GPU scope). Given again it is of the next CU; the last
     /// list stands for all further CUs.
     #[arg(long, default_value = "LD X,ST X,REL,ACQ", value_name = "OP,OP..")]
     ops: Vec<String>,
@@ -68,11 +71,17 @@ impl Args {
             let remedy = weft_names::choice(&self.inject, FAULTS.iter().map(|fault| fault.1));
             bad(format!("--inject {}: there is no such fault; {remedy}", self.inject))
         })?;
-        if let Some(home) = self.homes.iter().find(|home| **home >= self.gpus) {
+        let nodes = self.gpus * self.gpms;
+        if !(2..=4).contains(&nodes) {
             return Err(bad(format!(
-                "--homes {home}: legal with --gpus {}: 0..{}",
-                self.gpus,
-                self.gpus - 1
+                "--gpus {} --gpms {}: these are {nodes} nodes; legal: 2 to 4",
+                self.gpus, self.gpms
+            )));
+        }
+        if let Some(home) = self.homes.iter().find(|home| **home >= nodes) {
+            return Err(bad(format!(
+                "--homes {home}: legal with {nodes} nodes (--gpus, --gpms): 0..{}",
+                nodes - 1
             )));
         }
         if self.link == 0 || self.budget.iter().any(|budget| *budget > MOST_OPERATIONS) {
@@ -84,6 +93,7 @@ impl Args {
         Ok(Config {
             protocol,
             gpus: self.gpus,
+            gpms: self.gpms,
             homes: (0..self.lines).map(home).collect(),
             alphabets: self.ops.iter().map(|list| self.alphabet(list)).collect::<Result<_, _>>()?,
             budgets: self.budget.clone(),
