@@ -224,6 +224,22 @@ fn without_back_pressure_a_hit_takes_the_stated_latency_and_hits_stream() {
     }
 }
 
+#[test]
+fn the_oldest_copy_is_replaced() {
+    for params in [small(64), L1Params { ways: 2, size: 1024, ..small(64) }, L1Params::published(sys(64))] {
+        let module = l1_cache(&params).expect("legal parameters");
+        let mut bench = Bench::new(&module, &params, Setup { seed: 80, quiet: true, ..Setup::default() });
+        let [misses, hits] = bench.replaces_the_oldest(3_000);
+        assert!(misses > 300 && hits > 300, "{misses} misses, {hits} hits");
+    }
+}
+
+#[test]
+fn a_request_that_waits_says_why() {
+    let module = l1_cache(&small(64)).expect("legal parameters");
+    Bench::new(&module, &small(64), Setup { quiet: true, ..Setup::default() }).every_stall_has_its_cause();
+}
+
 /// Faults put in on purpose, and what the bench says of them.
 #[test]
 fn faults_are_seen() {

@@ -1,5 +1,7 @@
 //! A CU and an L2 around one L1, with the oracle of its answers.
 
+mod lru;
+mod stalls;
 mod steps;
 
 use rand::rngs::SmallRng;
@@ -51,6 +53,8 @@ struct Op {
     line: u64,
     mask: u128,
     data: Vec<u8>,
+    /// Of an atomic: its operation, whether it compares signed, and with what. The L2 of the bench performs an exclusive or in any case.
+    amo: [u64; 3],
 }
 
 #[derive(Clone, Debug)]
@@ -102,6 +106,12 @@ pub struct Bench {
     answered_stores: u64,
     /// Scopes of stores that the L2 has not taken, in their order.
     store_scopes: VecDeque<u64>,
+    /// What atomics that the L2 has not taken ask for, and their scopes, in their order.
+    atomics: VecDeque<([u64; 3], u64)>,
+    /// The L2 answers nothing.
+    holds: bool,
+    /// The L2, and the CU, take nothing.
+    shut: (bool, bool),
     /// Number of values each byte had when the last acquire was taken.
     acquired: BTreeMap<u64, Vec<usize>>,
     next_id: u64,
@@ -137,6 +147,9 @@ impl Bench {
             accepted_stores: 0,
             answered_stores: 0,
             store_scopes: VecDeque::new(),
+            atomics: VecDeque::new(),
+            holds: false,
+            shut: (false, false),
             acquired: BTreeMap::new(),
             next_id: 0,
             loads: 0,
@@ -238,6 +251,7 @@ impl Bench {
             line: self.random_line(),
             mask: 0,
             data: (0..self.line_bytes()).map(|_| self.rng.random()).collect(),
+            amo: [self.rng.random_range(0..12), self.rng.random_range(0..2), self.rng.random()],
         };
         let all = if self.line_bytes() == 128 { u128::MAX } else { u128::from(u64::MAX) };
         op.mask = match op.op {
@@ -265,6 +279,8 @@ impl Bench {
             self.accepted_stores += 1;
             if op.op == ST {
                 self.store_scopes.push_back(op.scope);
+            } else {
+                self.atomics.push_back((op.amo, op.scope));
             }
             for i in (0..n).filter(|i| op.mask >> i & 1 == 1) {
                 self.byte(op.line, i).own_taken += 1;
@@ -299,6 +315,11 @@ impl Bench {
             let scope = self.store_scopes.pop_front().expect("a store of the CU");
             let expected = if self.p.store_scope { scope } else { 0 };
             assert_eq!(self.get("l2_req_scope"), expected, "scope of a store");
+        }
+        if kind == ATOM {
+            let asked = ["l2_req_amo", "l2_req_sgn", "l2_req_cmp"].map(|name| self.get(name));
+            let expected = self.atomics.pop_front().expect("an atomic of the CU");
+            assert_eq!((asked, self.get("l2_req_scope")), expected, "what an atomic asks for");
         }
         if kind != RD {
             for i in (0..self.line_bytes()).filter(|i| mask >> i & 1 == 1) {
@@ -367,7 +388,7 @@ impl Bench {
     }
 
     fn choose_answer(&mut self) {
-        if self.answer.is_some() || self.below.is_empty() {
+        if self.answer.is_some() || self.below.is_empty() || self.holds {
             return;
         }
         let now = self.sim.cycle();
@@ -393,6 +414,9 @@ impl Bench {
         self.set("cu_req_want_ack", u64::from(op.want_ack));
         self.set("cu_req_line", op.line);
         self.set("cu_req_id", id);
+        for (name, value) in ["cu_req_amo", "cu_req_sgn", "cu_req_cmp"].into_iter().zip(op.amo) {
+            self.set(name, value);
+        }
         let bits = self.p.sys.line;
         let port = self.sim.input("cu_req_mask").expect("a mask port");
         self.sim.set_bv(port, &Bv::from_u128(op.mask, bits));
@@ -423,7 +447,7 @@ impl Bench {
         self.choose_answer();
         self.drive_request();
         let (take_low, take_up) = if self.setup.quiet {
-            (true, true)
+            (!self.shut.0, !self.shut.1)
         } else {
             (self.rng.random_bool(0.7), self.rng.random_bool(0.7))
         };

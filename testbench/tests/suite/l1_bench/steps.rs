@@ -3,6 +3,13 @@
 use super::{Bench, LD, Op};
 use weft_rtl::ir::ProbeKind;
 
+impl Op {
+    /// An operation of CU scope on the first eight bytes of a line of 64, of which a store is answered.
+    pub(super) fn word(op: u64, line: u64) -> Op {
+        Op { op, scope: 0, want_ack: true, line, mask: 0xff, data: vec![0; 64], amo: [0; 3] }
+    }
+}
+
 impl Bench {
     /// Every row of the table was taken, but for the rows named.
     pub fn every_row_but(&self, not: &[&str]) {
@@ -15,7 +22,7 @@ impl Bench {
 
     /// Loads one line until it is there, then `count` times in a row; times of sending and answer of those.
     pub fn stream_of_hits(&mut self, count: usize) -> Vec<(u64, u64)> {
-        let load = Op { op: LD, scope: 0, want_ack: false, line: 1 << 24, mask: 0xff, data: vec![0; 64] };
+        let load = Op::word(LD, 1 << 24);
         self.settle();
         self.offer(load.clone());
         for _ in 0..50 {
@@ -40,9 +47,7 @@ impl Bench {
         self.answers.clear();
         let mut ids = Vec::new();
         for scope in scopes {
-            let load =
-                Op { op: LD, scope: *scope, want_ack: false, line: 1 << 24, mask: 0xff, data: vec![0; 64] };
-            ids.push(self.offer(load));
+            ids.push(self.offer(Op { scope: *scope, ..Op::word(LD, 1 << 24) }));
             self.step();
             assert!(self.offered.is_none(), "nothing holds the load");
         }
