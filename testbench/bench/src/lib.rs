@@ -2,16 +2,19 @@
 //!
 //! A crate of its own, which the benches of every family share.
 
+mod checked;
 pub mod locks;
 pub mod mail;
 pub mod pages;
 pub mod seeds;
 
+pub use checked::Checked;
+
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use weft_engine::{Design, InPort, Options, OutPort, Sim};
+use weft_engine::{InPort, OutPort, Sim};
 use weft_rtl::bv::{limbs_for, top_mask};
 use weft_rtl::ir::ProbeKind;
 use weft_rtl::prelude::*;
@@ -145,7 +148,7 @@ fn is(sim: &mut Sim, port: OutPort, value: &Bv) -> bool {
 pub struct Bench {
     seed: u64,
     /// The block.
-    pub sim: Sim,
+    pub sim: Checked,
     /// Chance.
     pub rng: SmallRng,
     /// Senders by channel.
@@ -161,11 +164,10 @@ impl Bench {
     /// # Panics
     /// When it does not compile.
     pub fn new(module: &Arc<Module>, seed: u64) -> Bench {
-        let design = Design::new(module, Options::default()).expect("the block compiles");
         let rng = SmallRng::seed_from_u64(seed);
         Bench {
             seed,
-            sim: Sim::new(&design),
+            sim: Checked::new(module),
             rng,
             sources: BTreeMap::new(),
             sinks: BTreeMap::new(),

@@ -7,8 +7,8 @@ use dir_support::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use weft_bench::Checked;
 use weft_blocks::directory::egress::{EgressParams, FIFO_DEPTH, FarReach, inv_egress};
-use weft_engine::Sim;
 use weft_testbench::golden::egress::{self, EgressCheck, InvEgress, InvMsg};
 use weft_testbench::golden::{Inv, InvCause, gpus_of, only};
 
@@ -38,7 +38,7 @@ struct Left {
 
 struct Bench {
     p: EgressParams,
-    sim: Sim,
+    sim: Checked,
     slices: Vec<Sender>,
     fence: Sender,
     links: Vec<Receiver>,

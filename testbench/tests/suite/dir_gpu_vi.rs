@@ -11,6 +11,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use weft_bench::Checked;
 use weft_blocks::directory::protocols::gpu_vi;
 use weft_blocks::directory::{self, DirKind, directory};
 use weft_blocks::msg::ReqKind;
@@ -43,7 +44,7 @@ impl Counter {
 
 struct Bench {
     p: DirParams,
-    sim: Sim,
+    sim: Checked,
     req: Sender,
     ack: Sender,
     rsp: Receiver,

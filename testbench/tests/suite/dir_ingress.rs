@@ -7,9 +7,9 @@ use dir_support::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
+use weft_bench::Checked;
 use weft_blocks::directory::egress::FarReach;
 use weft_blocks::directory::ingress::{IngressParams, inv_ingress};
-use weft_engine::Sim;
 use weft_testbench::golden::egress::{Delivery, InvIngress, InvMsg};
 use weft_testbench::golden::{Inv, InvCause, only};
 
@@ -17,7 +17,7 @@ const LINK_LEAVES: [&str; 7] = ["kind", "src", "dst", "line", "cause", "grp", "r
 
 struct Bench {
     p: IngressParams,
-    sim: Sim,
+    sim: Checked,
     links: Vec<Sender>,
     current: Vec<Option<(u32, InvMsg)>>,
     banks: Vec<Receiver>,

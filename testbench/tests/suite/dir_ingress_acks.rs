@@ -9,10 +9,10 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use weft_bench::Checked;
 use weft_blocks::directory::egress::FarReach;
 use weft_blocks::directory::ingress::{IngressParams, inv_ingress};
 use weft_blocks::msg::{ReqKind, Sys};
-use weft_engine::Sim;
 use weft_rtl::ir::Module;
 use weft_rtl::prelude::HwEnum;
 use weft_testbench::fault;
@@ -20,7 +20,7 @@ use weft_testbench::fault;
 struct Ingress {
     sys: Sys,
     home: u32,
-    sim: Sim,
+    sim: Checked,
     links: Vec<Sender>,
     banks: Vec<Receiver>,
     dones: Vec<Sender>,

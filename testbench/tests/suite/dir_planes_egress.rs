@@ -8,10 +8,10 @@ use plane_bench::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
+use weft_bench::Checked;
 use weft_blocks::directory::egress::FarReach::{self, All, SameGpm};
 use weft_blocks::directory::egress::{EgressParams, inv_egress};
 use weft_blocks::msg::MAX_MARKS;
-use weft_engine::Sim;
 use weft_testbench::golden::planes::{Channel, Marker, Message, Nodes, PlaneEgress};
 use weft_testbench::golden::{Inv, InvCause, only};
 
@@ -41,7 +41,7 @@ struct Egress {
     nodes: Nodes,
     home: u32,
     far: FarReach,
-    sim: Sim,
+    sim: Checked,
     /// Slices, then what banks' slices pass on.
     channels: Vec<(Channel, Sender, Option<Inv>)>,
     fence: Sender,

@@ -8,10 +8,10 @@ use plane_bench::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use weft_bench::Checked;
 use weft_blocks::directory::egress::FarReach::{self, All, SameGpm};
 use weft_blocks::directory::ingress::{IngressParams, RECV_LIMIT, inv_ingress};
 use weft_blocks::msg::MAX_MARKS;
-use weft_engine::Sim;
 use weft_testbench::golden::planes::{Marker, Message, Nodes, PlaneIngress};
 use weft_testbench::golden::{Inv, InvCause};
 
@@ -20,7 +20,7 @@ struct Ingress {
     home: u32,
     far: FarReach,
     banks_of: (u64, u64),
-    sim: Sim,
+    sim: Checked,
     links: Vec<Sender>,
     current: [Option<Message>; 2],
     banks: Vec<Receiver>,

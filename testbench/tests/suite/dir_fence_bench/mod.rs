@@ -4,8 +4,8 @@ use crate::dir_support::*;
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use weft_bench::Checked;
 use weft_blocks::directory::fence::{FenceParams, fence_unit};
-use weft_engine::Sim;
 use weft_testbench::golden::fence::{FenceOut, FenceUnit, acks_per_fence};
 use weft_testbench::golden::fence_table::FenceState;
 
@@ -49,7 +49,7 @@ pub struct Foreign {
 
 pub struct Bench {
     pub p: FenceParams,
-    pub sim: Sim,
+    pub sim: Checked,
     start: Sender,
     done: Receiver,
     req_in: Sender,

@@ -9,6 +9,7 @@
 use crate::dir_support::*;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use weft_bench::Checked;
 use weft_blocks::directory::{DirKind, DirParams, Policy, directory};
 use weft_blocks::msg::{Ask, Gives, HomeAnswer, HomeOp, ReqKind, Sys};
 use weft_engine::Sim;
@@ -133,7 +134,7 @@ pub struct Bench {
     pub p: DirParams,
     /// Number in the hardware of each node of the golden model.
     pub nodes: Vec<u32>,
-    pub sim: Sim,
+    pub sim: Checked,
     pub req: Sender,
     ack: Sender,
     done: Sender,

@@ -7,6 +7,7 @@ use crate::dir_support::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
+use weft_bench::Checked;
 use weft_blocks::directory::{self, directory};
 use weft_blocks::msg::Sys;
 use weft_engine::Sim;
@@ -109,7 +110,7 @@ impl Ready {
 
 pub struct Bench {
     p: DirParams,
-    pub sim: Sim,
+    pub sim: Checked,
     pub req: Sender,
     rsp: Receiver,
     invs: Vec<Receiver>,

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use weft_bench::Checked;
 use weft_blocks::msg::Sys;
-use weft_engine::design::{Design, Options};
 use weft_engine::{InPort, OutPort, Sim};
 use weft_rtl::ir::{Module, ProbeKind};
 use weft_testbench::ledger::{self, ledger};
 
 /// A fresh simulation of a block.
-pub fn sim(module: &Arc<Module>) -> Sim {
-    Sim::new(&Design::new(module, Options::default()).unwrap())
+pub fn sim(module: &Arc<Module>) -> Checked {
+    Checked::new(module)
 }
 
 /// A channel that the bench sends on; a message stays offered until it is taken.

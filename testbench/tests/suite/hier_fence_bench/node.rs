@@ -4,6 +4,7 @@ use super::fault::Fault;
 use crate::dir_support::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use weft_bench::Checked;
 use weft_blocks::directory::hier_fence::{FenceScheme, HierFenceParams, hier_fence_unit};
 use weft_blocks::msg::{SERIAL_BITS, Sys};
 use weft_engine::Sim;
@@ -159,7 +160,7 @@ pub struct Ready {
 
 pub struct Node {
     pub home: u32,
-    pub sim: Sim,
+    pub sim: Checked,
     pub golden: HierFence,
     pub banks: Vec<Bank>,
     pub start: Sender,

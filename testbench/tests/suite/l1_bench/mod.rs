@@ -8,8 +8,9 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use weft_bench::Checked;
 use weft_blocks::cache::l1::L1Params;
-use weft_engine::{Design, Options, Sim};
+
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::Module;
 use weft_tools::cosim::Recorder;
@@ -89,7 +90,7 @@ struct Byte {
 }
 
 pub struct Bench {
-    pub sim: Sim,
+    pub sim: Checked,
     /// Takes the ports of every cycle down.
     pub recorder: Option<Recorder>,
     p: L1Params,
@@ -131,7 +132,7 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(module: &Arc<Module>, p: &L1Params, setup: Setup) -> Bench {
-        let sim = Sim::new(&Design::new(module, Options::default()).expect("a block"));
+        let sim = Checked::new(module);
         let mut bench = Bench {
             recorder: None,
             sim,

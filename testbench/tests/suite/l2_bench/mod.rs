@@ -17,8 +17,8 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use request::Request;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use weft_bench::Checked;
 use weft_blocks::cache::l2::{Caching, L2Params, l2_bank};
-use weft_engine::{Design, Options, Sim};
 use weft_rtl::ir::ProbeKind;
 use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::order::BankOrder;
@@ -138,7 +138,7 @@ struct Fill {
 }
 
 pub struct Bench {
-    pub sim: Sim,
+    pub sim: Checked,
     /// Takes the ports of every cycle down.
     pub recorder: Option<Recorder>,
     p: L2Params,
@@ -210,7 +210,7 @@ pub struct Bench {
 impl Bench {
     pub fn new(p: &L2Params, seed: u64) -> Bench {
         let module = l2_bank(p).expect("legal parameters");
-        let sim = Sim::new(&Design::new(&module, Options::default()).expect("a block"));
+        let sim = Checked::new(&module);
         let (own, bytes) = (u64::from(p.home), p.sys.line as usize);
         let mut bench = Bench {
             recorder: None,

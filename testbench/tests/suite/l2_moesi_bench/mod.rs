@@ -24,10 +24,10 @@ use rand::{Rng, SeedableRng};
 use receive::Dues;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use weft_bench::Checked;
 use weft_blocks::cache::l2::{Caching, L2Params};
 use weft_blocks::directory::protocols::moesi::bank::moesi_l2;
 use weft_blocks::msg::Sys;
-use weft_engine::{Design, Options, Sim};
 use weft_rtl::ir::Module;
 use weft_testbench::golden::moesi::fabric::Params;
 use weft_testbench::golden::moesi::msg::{Answer, Line, Node, Packet, SliceOp};
@@ -100,7 +100,7 @@ pub struct Serving {
 }
 
 pub struct Bench {
-    pub sim: Sim,
+    pub sim: Checked,
     p: L2Params,
     rng: Rand,
     seed: u64,
@@ -168,7 +168,7 @@ impl Bench {
 
     /// On another module with the same ports.
     pub fn on(p: &L2Params, module: &Arc<Module>, seed: u64) -> Bench {
-        let sim = Sim::new(&Design::new(module, Options::default()).expect("a block"));
+        let sim = Checked::new(module);
         let nodes: Vec<u64> = p.sys.all_nodes().into_iter().map(u64::from).collect();
         let own = nodes.iter().position(|node| *node == u64::from(p.home)).expect("a node") as Node;
         let mut bench = Bench {

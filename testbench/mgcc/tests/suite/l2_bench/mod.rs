@@ -21,7 +21,7 @@ use ports::{Bytes, Mask, Ports};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
-use weft_engine::{Design, Options, Sim};
+use weft_bench::Checked;
 use weft_mgcc::l2::{L2Params, Policy, l2_wb, mgcc_l2};
 use weft_mgcc::params::Tsm;
 use weft_rtl::ir::ProbeKind;
@@ -111,7 +111,7 @@ struct Rolling {
 
 /// The bank and its surroundings.
 pub struct Bench {
-    pub sim: Sim,
+    pub sim: Checked,
     ports: Ports,
     pub p: L2Params,
     rng: SmallRng,
@@ -181,7 +181,7 @@ impl Bench {
             Policy::Back => l2_wb(p),
         };
         let module = module.expect("legal parameters");
-        let sim = Sim::new(&Design::new(&module, Options::default()).expect("a block"));
+        let sim = Checked::new(&module);
         let mut rng = SmallRng::seed_from_u64(seed);
         let lines = lines(p);
         let memory = Memory::new(p, &lines, &mut rng);
