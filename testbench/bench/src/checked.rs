@@ -53,11 +53,8 @@ impl Checked {
             let state = self.sim.state(end.unit);
             let [ready, first, second] = [end.ready, end.places[0], end.places[1]].map(|at| state[at] == 1);
             end.open |= ready;
-            assert!(
-                (first || !second) && !(ready && second) && (ready || second || !end.open),
-                "{}: ready {ready}, places {first} and {second}",
-                end.name
-            );
+            let right = if second { first && !ready } else { ready || !end.open };
+            assert!(right, "{}: ready {ready}, places {first} and {second}", end.name);
         }
     }
 
@@ -90,7 +87,7 @@ impl DerefMut for Checked {
 /// Every memory holds anything, the same in every run.
 fn switch_on(sim: &mut Sim) {
     let design = sim.design().clone();
-    let mut rng = SmallRng::seed_from_u64(0x006f_6e);
+    let mut rng = SmallRng::seed_from_u64(1);
     for unit in &design.units {
         for mem in &design.types[unit.ty].netlist.mems {
             let path =

@@ -59,7 +59,7 @@ impl Bench {
                 90..99 => AMO,
                 _ => ACQ,
             };
-            let line = 1 << 24 | tag * sets * 64 | set;
+            let line = (1 << 24) | (tag * sets * 64) | set;
             let scope = if op == ACQ { 2 } else { 0 };
             self.answers.clear();
             self.alone(Op { scope, ..Op::word(op, line) });
