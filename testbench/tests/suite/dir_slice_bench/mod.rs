@@ -306,8 +306,11 @@ pub fn random_line(p: &DirParams, bank: u32, rng: &mut SmallRng) -> u64 {
     let slots = p.lines_per_entry();
     let set_span = p.sets().min(3);
     let wanted = u64::from(p.ways) + 2;
+    // A few have an address with all high bits set.
+    let tags = (1 << (p.home_shift - p.line.ilog2())) / (u64::from(p.banks) * slots * p.sets());
     loop {
-        let block = rng.random_range(0..set_span) + p.sets() * rng.random_range(0..wanted);
+        let tag = if rng.random_bool(0.15) { tags - 1 } else { rng.random_range(0..wanted) };
+        let block = rng.random_range(0..set_span) + p.sets() * tag;
         // Mostly the first ones, so that they meet; at times any, so that ranges are full when they are evicted.
         let near = if rng.random_bool(0.7) { slots.min(3) } else { slots };
         let without_bank = block * slots + rng.random_range(0..near);
