@@ -26,7 +26,9 @@ fn read(records: &Path) -> Result<Vec<Of>, Error> {
     files.retain(|file| file.extension().is_some_and(|ending| ending == "jsonl"));
     files.sort();
     let one = |file: &std::path::PathBuf| {
-        let (block, _, rows) = record::read(file).map_err(|failure| anyhow!("{failure}"))?;
+        let (words, _, rows) = record::read(file).map_err(|failure| anyhow!("{failure}"))?;
+        // Its parameters are those that its tests take; the record has them.
+        let block = words.split_whitespace().next().unwrap_or_default().to_string();
         Ok(Of { block, rows })
     };
     files.iter().map(one).collect()

@@ -65,7 +65,7 @@ fn mutants_are_counted_by_catcher_and_survivors_are_argued() {
         )
     };
     let rows = [
-        r#"{"block":"tsu sets=2","cycles":5000,"catchers":{"bench":"true"}}"#.to_string(),
+        r#"{"block":"tsu --param sets=2","cycles":5000,"catchers":{"bench":"true"}}"#.to_string(),
         row("a@f.rs:1#0:stale", "different", r#","bench":"caught""#),
         row("a@f.rs:2#0:stale", "undecided", r#","bench":"passed""#),
         row("a@f.rs:3#0:stale", "equivalent", ""),
@@ -80,7 +80,7 @@ fn mutants_are_counted_by_catcher_and_survivors_are_argued() {
         page.contains("| block | mutants | equivalent | undecided | assertion % | bench % | any % |"),
         "{page}"
     );
-    assert!(page.contains("| `tsu sets=2` | 5 | 1 | 1 | 0.0 | 50.0 | 50.0 |"), "{page}");
+    assert!(page.contains("| `tsu` | 5 | 1 | 1 | 0.0 | 50.0 | 50.0 |"), "{page}");
     assert!(filled(&folder, "mutants kinds").contains("| `stale` | 5 | 1 | 1 | 0.0 | 50.0 | 50.0 |"));
     let page = filled(&folder, "mutants survivors");
     assert!(page.contains("| `a@f.rs:2#0:stale` | no difference found | never both |"), "{page}");
