@@ -25,10 +25,10 @@ use weft_srsp::params::Impl;
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A parameter of a block.
-    #[error("{0}")]
+    #[error(transparent)]
     Block(#[from] BlockError),
     /// The engine.
-    #[error("{0}")]
+    #[error(transparent)]
     Engine(#[from] EngineError),
     /// A remote operation of L1s that have none.
     #[error("{0}: the L1s of this protocol have no remote operations; legal: operations without rem_")]

@@ -17,10 +17,10 @@ use weft_explore::parts::{Channels, Joins, Parts};
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A parameter of a block.
-    #[error("{0}")]
+    #[error(transparent)]
     Block(#[from] BlockError),
     /// The engine.
-    #[error("{0}")]
+    #[error(transparent)]
     Engine(#[from] EngineError),
     /// A protocol whose directory is no RTL, or that keeps nothing coherent.
     #[error("protocol {0} has a directory outside of the hardware, or none and no coherence; legal: {1}")]

@@ -135,6 +135,10 @@ fn what_cannot_be_explored_is_refused() {
     let config = Config { protocol: Protocol::IDEAL, ..Config::default() };
     let text = build(&config).err().expect("its directory is no RTL").to_string();
     assert!(text.contains("protocol ideal") && text.contains("nhcc"), "{text}");
+    // A block's own sentence stands alone, with nothing below it that says the same.
+    let refused = build(&Config { gpus: 1, gpms: 3, ..Config::default() }).err().expect("no power of two");
+    let below = std::error::Error::source(&refused).map(ToString::to_string);
+    assert!(refused.to_string().contains("gpms = 3") && below != Some(refused.to_string()), "{refused}");
 }
 
 #[test]

@@ -19,10 +19,10 @@ use weft_spandex_bench::explore::device::{denovo, gpu};
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A parameter of a block.
-    #[error("{0}")]
+    #[error(transparent)]
     Block(#[from] BlockError),
     /// The engine.
-    #[error("{0}")]
+    #[error(transparent)]
     Engine(#[from] EngineError),
     /// Devices that make no system.
     #[error(

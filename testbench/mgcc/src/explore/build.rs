@@ -32,10 +32,10 @@ pub type System = Net<Cus>;
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A parameter of a block.
-    #[error("{0}")]
+    #[error(transparent)]
     Block(#[from] BlockError),
     /// The engine.
-    #[error("{0}")]
+    #[error(transparent)]
     Engine(#[from] EngineError),
 }
 
