@@ -35,6 +35,8 @@ pub struct Ground {
     pub scopes: bool,
     /// Remote operations promote what others do at narrower scope.
     pub remote: bool,
+    /// Some L1 sends the request that an access names.
+    pub hints: bool,
     /// Something orders accesses of different compute units inside a kernel.
     pub coherent: bool,
 }
@@ -57,6 +59,7 @@ impl Ground {
             level: model.level,
             scopes: model.scopes,
             remote: model.scopes && hardware.promotes(),
+            hints: hardware.follows_hints(),
             coherent: hardware.promises().values != ValueRule::Counted,
         }
     }

@@ -14,12 +14,15 @@
 
 pub mod campaign;
 mod ground;
+mod hand_over;
 pub mod hardware;
 pub mod program;
 pub mod record;
 pub mod reduce;
+mod roles;
 pub mod round;
 mod shape;
+mod wave;
 
 pub use ground::Ground;
 pub use shape::Shape;

@@ -1,9 +1,9 @@
-//! A failing round made small: fewer changed keys, kernels, waves, operations and lanes, as long as it fails in the same way (delta debugging:
+//! A failing round made small: fewer changed keys, kernels, waves, operations, lanes and hints, as long as it fails in the same way (delta debugging:
 //! Zeller and Hildebrandt, IEEE TSE 28(2), 2002).
 
 use crate::program::{Kernel, Program};
 use std::collections::BTreeSet;
-use weft_workload::op::Token;
+use weft_workload::op::{Hint, Token};
 use weft_workload::trace::op::TraceOp;
 
 /// A program with the keys that were changed.
@@ -22,12 +22,14 @@ pub fn reduce(case: &Case, most: u32, fails: &mut dyn FnMut(&Case) -> bool) -> (
     loop {
         let before = reducer.case.clone();
         reducer.keys();
+        reducer.one_lane();
         reducer.kernels();
         reducer.copies();
         reducer.waves();
         reducer.barriers();
         reducer.operations();
         reducer.lanes();
+        reducer.hints();
         if reducer.case == before || reducer.left == 0 {
             return (reducer.case, most - reducer.left);
         }
@@ -125,12 +127,27 @@ impl Reducer<'_> {
         });
     }
 
+    /// All at once: without them most faults are not there, and each is in view beside its operation.
+    fn hints(&mut self) {
+        let none = |op: &TraceOp| {
+            let mut op = op.clone();
+            op.access_mut().iter_mut().for_each(|access| access.hint = Hint::default());
+            op
+        };
+        let case = self.case.each(|ops| ops.iter().map(none).collect());
+        self.attempt(case);
+    }
+
+    /// Every access for one lane only.
+    fn one_lane(&mut self) -> bool {
+        let lowest = |op: &TraceOp| narrowed(op, |mask| mask & mask.wrapping_neg());
+        let one = self.case.each(|ops| ops.iter().map(lowest).collect());
+        self.attempt(one)
+    }
+
     /// Each access for one lane only, then for half of its lanes.
     fn lanes(&mut self) {
-        let one = self
-            .case
-            .each(|ops| ops.iter().map(|op| narrowed(op, |mask| mask & mask.wrapping_neg())).collect());
-        if self.attempt(one) {
+        if self.one_lane() {
             return;
         }
         let count = self.case.program.ops().count();
@@ -176,10 +193,7 @@ fn lower_half(mask: u64) -> u64 {
 
 fn narrowed(op: &TraceOp, to: impl Fn(u64) -> u64) -> TraceOp {
     let mut op = op.clone();
-    if let TraceOp::Load { access, .. } | TraceOp::Store { access, .. } | TraceOp::Amo { access, .. } =
-        &mut op
-        && access.mask.count_ones() > 1
-    {
+    if let Some(access) = op.access_mut().filter(|access| access.mask.count_ones() > 1) {
         access.mask = to(access.mask);
     }
     op

@@ -48,6 +48,10 @@ pub struct Shape {
     pub lanes: [u8; 3],
     /// Share of kernels before which the host copies.
     pub copies: u8,
+    /// Share of kernels in which a wave hands data over to others again and again.
+    pub hand_overs: u8,
+    /// Share of accesses that name their request, where that counts.
+    pub hints: u8,
 }
 
 fn one_of<T: Copy>(rng: &mut SmallRng, of: &[T]) -> T {
@@ -84,6 +88,8 @@ impl Shape {
             barriers: one_of(rng, &[0, 0, 1, 3]),
             lanes: one_of(rng, &[[255, 0, 0], [64, 160, 32], [16, 80, 160], [0, 0, 255]]),
             copies: one_of(rng, &[0, 0, 64]),
+            hand_overs: one_of(rng, &[0, 0, 128]),
+            hints: if ground.hints { one_of(rng, &[0, 64, 200]) } else { 0 },
         }
     }
 

@@ -14,7 +14,7 @@ use error::Fault;
 use local::Mapped;
 
 use crate::mapping::Mapping;
-use crate::op::{Access, Addrs, AmoKind, Class, Hint, Hinted, LaneMask, LdsAccess, Op, Token, Values};
+use crate::op::{Access, Addrs, AmoKind, Hint, Hinted, LaneMask, LdsAccess, Op, Token, Values};
 use crate::program::{Frame, HostStep, Kernel, LoadedValues, PAGE_BYTES, Program, full_mask};
 
 /// Flat byte memory that holds a program's arrays.
@@ -360,17 +360,15 @@ fn check_shape(ops: &[Op], who: impl Fn() -> String) -> Result<(), IdealError> {
 
 /// A hint names a request that can serve the access.
 fn check_hint(op: &Op) -> Result<(), Fault> {
-    let (access, on, op) = match op {
-        Op::Load { access, .. } if access.class == Class::D => (access, Hinted::Load, "a load"),
-        Op::Store { access, .. } if access.class == Class::D => (access, Hinted::Store, "a store"),
-        Op::Load { access, .. } | Op::Store { access, .. } | Op::Amo { access, .. } => {
-            (access, Hinted::Atomic, "an atomic access")
-        }
+    let (access, on) = match op {
+        Op::Load { access, .. } => (access, Hinted::load(access.class)),
+        Op::Store { access, .. } => (access, Hinted::store(access.class)),
+        Op::Amo { access, .. } => (access, Hinted::Atomic),
         _ => return Ok(()),
     };
     match Hint::of(access.hint) {
         Some(hint) if hint.fits(on) => Ok(()),
-        _ => Err(Fault::Hint { hint: access.hint, op }),
+        _ => Err(Fault::Hint { hint: access.hint, op: on.name() }),
     }
 }
 

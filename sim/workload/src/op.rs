@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::mapping::{MapKind, Mapping};
 
+mod hint;
+
+pub use hint::{Hint, Hinted, Request};
+
 /// Name of a result inside one wave. Small and dense: an executor keeps a table indexed by it.
 ///
 /// A token keeps its value until an operation produces it again; a program produces a token again only after it has
@@ -163,87 +167,6 @@ pub fn size_mask(size: u8) -> u64 {
 fn sign_extend(v: u64, size: u8) -> i64 {
     let shift = 64 - 8 * u32::from(size.min(8));
     ((v << shift) as i64) >> shift
-}
-
-/// Which request an L1 that follows hints sends for an access (`spandex.md` section 8).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Request {
-    /// The L1's own choice.
-    #[default]
-    Own,
-    /// Self-invalidated read.
-    ReqV,
-    /// Writer-invalidated read.
-    ReqS,
-    /// Ownership without data.
-    ReqO,
-    /// Ownership and data.
-    ReqOData,
-    /// Write through; of an atomic, the update at the LLC (ReqWT+data).
-    ReqWt,
-    /// Write through to the owner.
-    ReqWtFwd,
-}
-
-impl Request {
-    /// All.
-    pub const ALL: [Self; 7] =
-        [Self::Own, Self::ReqV, Self::ReqS, Self::ReqO, Self::ReqOData, Self::ReqWt, Self::ReqWtFwd];
-}
-
-/// What [`Access::hint`] says: a request in bits 2..0, and in bit 3 whether it is for the whole line or for the words accessed.
-///
-/// A hint never changes a result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Hint {
-    /// Request.
-    pub request: Request,
-    /// For the whole line.
-    pub line: bool,
-}
-
-/// What a hint is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hinted {
-    /// Load of class D.
-    Load,
-    /// Store of class D.
-    Store,
-    /// Everything else: read-modify-writes, and loads and stores of the other classes.
-    Atomic,
-}
-
-impl Hint {
-    /// A request for the words accessed.
-    pub const fn word(request: Request) -> Self {
-        Self { request, line: false }
-    }
-
-    /// A request for the line.
-    pub const fn line(request: Request) -> Self {
-        Self { request, line: true }
-    }
-
-    /// As [`Access::hint`] holds it.
-    pub const fn bits(self) -> u8 {
-        self.request as u8 | (self.line as u8) << 3
-    }
-
-    /// From [`Access::hint`]; `None` if the bits name no request.
-    pub fn of(bits: u8) -> Option<Self> {
-        let request = *Request::ALL.get(usize::from(bits & 7))?;
-        (bits < 16).then_some(Self { request, line: bits & 8 != 0 })
-    }
-
-    /// Whether the request can serve such an access.
-    pub fn fits(self, on: Hinted) -> bool {
-        use Request::{Own, ReqO, ReqOData, ReqS, ReqV, ReqWt, ReqWtFwd};
-        match on {
-            Hinted::Load => matches!(self.request, Own | ReqV | ReqS | ReqOData),
-            Hinted::Store => matches!(self.request, Own | ReqWt | ReqWtFwd | ReqO | ReqOData),
-            Hinted::Atomic => matches!(self.request, Own | ReqWt | ReqOData),
-        }
-    }
 }
 
 /// Byte address of each lane.

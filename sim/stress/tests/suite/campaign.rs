@@ -42,12 +42,16 @@ const PLANTED: &[(&str, &[&str])] = &[
     ("srsp-64cu-small", &["inject=early-release"]),
     ("hlrc-128cu-small", &["protocol=denovo-b", "inject=keeps-copies"]),
     ("spandex-soc-small", &["protocol=s-mesi-gpu", "inject=llc-early-ack"]),
+    // Only accesses that name their request meet it.
+    ("spandex-soc-small", &["protocol=s-flex", "inject=flex-l1-drops-refused"]),
+    // Only a wave that loads at once what another has just released sees it.
+    ("flat-gpu-small", &["protocol=s-flex", "model=drf1", "inject=flex-l1-early-release"]),
 ];
 
 #[test]
 fn planted_faults_are_found_and_made_small() {
     for (fabric, keys) in PLANTED {
-        let made = run(fabric, keys, Plan { operations: 1_000_000, reduce: 120, ..plan(1) });
+        let made = run(fabric, keys, Plan { operations: 1_000_000, reduce: 400, ..plan(1) });
         let failing = made.failing.unwrap_or_else(|| panic!("{fabric} {keys:?}: {:?}", made.counts));
         let (small, left) = &failing.small;
         let count = small.program.operations();

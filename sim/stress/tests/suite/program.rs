@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use weft_fabric::config::FabricConfig;
 use weft_stress::program::Program;
 use weft_stress::{Ground, Shape};
-use weft_workload::op::{Class, Scope};
+use weft_workload::op::{Class, Hint, Scope, Sem};
 use weft_workload::trace::op::TraceOp;
 use weft_workload::trace::{binary, text};
 
@@ -58,6 +58,56 @@ fn programs_do_everything_that_the_model_knows() {
     let sizes: BTreeSet<u8> =
         all.iter().flat_map(Program::ops).filter_map(TraceOp::access).map(|access| access.size).collect();
     assert_eq!(sizes, BTreeSet::from([1, 2, 4, 8]));
+}
+
+/// Operations of all programs, and those that name a request.
+fn hinted(ground: &Ground) -> (usize, Vec<TraceOp>) {
+    let all: Vec<TraceOp> =
+        programs(ground).flat_map(|program| program.ops().cloned().collect::<Vec<_>>()).collect();
+    let named = |op: &&TraceOp| op.access().is_some_and(|access| access.hint != Hint::default());
+    (all.len(), all.iter().filter(named).cloned().collect())
+}
+
+#[test]
+fn requests_are_named_where_an_l1_follows_them_and_fit() {
+    let (all, hinted) = hinted(&ground("spandex-soc-small", &["protocol=s-flex"]));
+    assert!(hinted.len() * 10 > all, "{} of {all}", hinted.len());
+    assert!(hinted.iter().all(|op| op.hint_fits().is_ok()));
+    let named: BTreeSet<String> =
+        hinted.iter().filter_map(TraceOp::access).map(|access| access.hint.to_string()).collect();
+    // Of six requests, each of a word and of a line; and the line by the L1's own choice.
+    assert_eq!(named.len(), 13, "{named:?}");
+    let (_, none) = self::hinted(&ground("spandex-soc-small", &["protocol=s-mesi-gpu"]));
+    assert!(none.is_empty());
+}
+
+#[test]
+fn some_waves_hand_many_lines_over_and_others_load_the_last_at_once() {
+    // A release behind 16 stores of whole lines, and loads of what such a release has just handed over.
+    let (mut handed, mut taken) = (0, 0);
+    for program in programs(&ground("rec-4gpu-small", &["cus=2"])) {
+        for kernel in &program.kernels {
+            let ops = || kernel.waves.iter().flat_map(|wave| wave.ops.windows(17));
+            let address = |op: &TraceOp| op.access().map(|access| access.addrs.at(0));
+            let last: BTreeSet<u64> = ops()
+                .filter(|ops| matches!(&ops[16], TraceOp::Store { access, .. } if access.sem == Sem::Release))
+                .filter(|ops| {
+                    ops[..16]
+                        .iter()
+                        .all(|op| matches!(op, TraceOp::Store { access, .. } if access.class == Class::D))
+                })
+                .filter_map(|ops| address(&ops[15]))
+                .collect();
+            handed += last.len();
+            let looks = |ops: &&[TraceOp]| {
+                matches!(&ops[0], TraceOp::Load { access, .. } if access.sem == Sem::Acquire)
+                    && matches!(ops[1], TraceOp::Await { .. })
+                    && address(&ops[2]).is_some_and(|addr| last.contains(&addr))
+            };
+            taken += ops().filter(looks).count();
+        }
+    }
+    assert!(handed > 0 && taken > 20, "{handed} {taken}");
 }
 
 #[test]

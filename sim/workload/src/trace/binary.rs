@@ -166,14 +166,16 @@ pub fn read_from(from: impl Read, file: &str) -> Result<Trace, TraceError> {
     }
 }
 
-/// Whether an access has lanes of the wave only, and addresses that are multiples of its size; a CPU core has no scratchpad.
+/// Whether an access has lanes of the wave only, addresses that are multiples of its size, and a hint that fits; a CPU core has no scratchpad.
 fn legal(op: &TraceOp, lanes: u32, core: bool) -> bool {
     if core && matches!(op, TraceOp::LdsLoad { .. } | TraceOp::LdsStore { .. }) {
         return false;
     }
     let Some(TraceAccess { size, addrs, mask, .. }) = op.access() else { return true };
     let mut active = (0..64).filter(|lane| mask >> lane & 1 == 1);
-    mask & !full_mask(lanes) == 0 && active.all(|lane| addrs.at(lane).is_multiple_of(u64::from(*size)))
+    op.hint_fits().is_ok()
+        && mask & !full_mask(lanes) == 0
+        && active.all(|lane| addrs.at(lane).is_multiple_of(u64::from(*size)))
 }
 
 /// A wave of the index: number, offset, length, crc.

@@ -4,10 +4,11 @@
 //! | --- | --- |
 //! | opcode | kind in bits 3..0, address mode in bits 5..4 (0 none, 1 base and stride, 2 a difference per active lane), bit 6: a mask follows (else that of the last operation), bit 7: attributes follow (else the default) |
 //! | mask | LEB128 |
+//! | hint | only before attributes, when the access has one: a byte with 7, which is no class, in bits 2..0, and the hint in bits 6..3 |
 //! | attributes | one byte: class 3, sem 2, scope 2, remote 1 |
 //! | rest | of each kind: tokens, sizes and values as LEB128; addresses as zig-zag difference to the wave's last base |
 
-use crate::op::{Addrs, AmoKind, Class, LaneMask, Scope, Sem, Token, Unit};
+use crate::op::{Addrs, AmoKind, Class, Hint, Hinted, LaneMask, Scope, Sem, Token, Unit};
 
 /// Value of a store or an atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct TraceAccess {
     pub scope: Scope,
     /// Remote-scope promotion.
     pub remote: bool,
+    /// Request that it asks for, where an L1 follows such hints; none of an access to the scratchpad.
+    pub hint: Hint,
 }
 
 impl TraceAccess {
@@ -50,6 +53,7 @@ impl TraceAccess {
             sem: Sem::Relaxed,
             scope: Scope::Sys,
             remote: false,
+            hint: Hint::default(),
         }
     }
 }
@@ -110,6 +114,36 @@ impl TraceOp {
             | TraceOp::LdsStore { access, .. } => Some(access),
             _ => None,
         }
+    }
+
+    /// The same, to change it.
+    pub fn access_mut(&mut self) -> Option<&mut TraceAccess> {
+        match self {
+            TraceOp::Load { access, .. }
+            | TraceOp::Store { access, .. }
+            | TraceOp::Amo { access, .. }
+            | TraceOp::LdsLoad { access, .. }
+            | TraceOp::LdsStore { access, .. } => Some(access),
+            _ => None,
+        }
+    }
+
+    /// The request that it asks for, if any, can serve it.
+    ///
+    /// # Errors
+    /// It cannot; what the operation is, in a sentence.
+    pub fn hint_fits(&self) -> Result<(), &'static str> {
+        let (access, on) = match self {
+            TraceOp::Load { access, .. } => (access, Hinted::load(access.class)),
+            TraceOp::Store { access, .. } => (access, Hinted::store(access.class)),
+            TraceOp::Amo { access, .. } => (access, Hinted::Atomic),
+            TraceOp::LdsLoad { access, .. } | TraceOp::LdsStore { access, .. } => {
+                let none = access.hint == Hint::default();
+                return if none { Ok(()) } else { Err("an access to the scratchpad") };
+            }
+            _ => return Ok(()),
+        };
+        if access.hint.fits(on) { Ok(()) } else { Err(on.name()) }
     }
 }
 
@@ -187,11 +221,14 @@ fn attributes(access: &TraceAccess) -> u8 {
 }
 
 const PLAIN: u8 = 2 << 5;
+/// Where a class would be, that a hint is in the byte.
+const HINT: u8 = 7;
 
 struct Head {
     kind: u8,
     mode: u8,
     mask: Option<u64>,
+    hint: Option<u8>,
     attributes: Option<u8>,
 }
 
@@ -204,6 +241,7 @@ impl Head {
         if let Some(mask) = self.mask {
             put(out, mask);
         }
+        out.extend(self.hint.map(|hint| HINT | hint << 3));
         out.extend(self.attributes);
     }
 }
@@ -231,10 +269,11 @@ fn lanes(mask: u64) -> impl Iterator<Item = u32> {
 
 /// Head and addresses of an access.
 fn put_access(out: &mut Vec<u8>, memory: &mut Memory, kind: u8, access: &TraceAccess) {
-    let attributes = Some(attributes(access)).filter(|a| *a != PLAIN);
+    let hint = Some(access.hint.bits()).filter(|hint| *hint != 0);
+    let attributes = Some(attributes(access)).filter(|a| *a != PLAIN || hint.is_some());
     let mask = Some(access.mask).filter(|mask| *mask != memory.mask);
     let mode = if matches!(access.addrs, Addrs::Strided { .. }) { 1 } else { 2 };
-    Head { kind, mode, mask, attributes }.put(out);
+    Head { kind, mode, mask, hint, attributes }.put(out);
     memory.mask = access.mask;
     out.push(access.size);
     match &access.addrs {
@@ -259,7 +298,8 @@ fn put_access(out: &mut Vec<u8>, memory: &mut Memory, kind: u8, access: &TraceAc
 
 /// Appends an operation.
 pub fn encode(out: &mut Vec<u8>, memory: &mut Memory, op: &TraceOp) {
-    let plain = |out: &mut Vec<u8>, kind| Head { kind, mode: 0, mask: None, attributes: None }.put(out);
+    let plain =
+        |out: &mut Vec<u8>, kind| Head { kind, mode: 0, mask: None, hint: None, attributes: None }.put(out);
     match op {
         TraceOp::Compute { unit, latency, token, needs } => {
             plain(out, 0);
@@ -357,7 +397,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn access(&mut self, memory: &mut Memory, mode: u8, attributes: u8) -> Option<TraceAccess> {
+    fn access(&mut self, memory: &mut Memory, mode: u8, hint: Hint, attributes: u8) -> Option<TraceAccess> {
         let size = self.byte().filter(|size| matches!(size, 1 | 2 | 4 | 8))?;
         let addrs = match mode {
             1 => {
@@ -387,6 +427,7 @@ impl<'a> Reader<'a> {
             sem: SEMS[usize::from(attributes >> 3 & 3)],
             scope: *SCOPES.get(usize::from(attributes >> 5 & 3))?,
             remote: attributes >> 7 == 1,
+            hint,
         })
     }
 
@@ -397,7 +438,12 @@ impl<'a> Reader<'a> {
         if head >> 6 & 1 == 1 {
             memory.mask = self.number()?;
         }
-        let attributes = if head >> 7 == 1 { self.byte()? } else { PLAIN };
+        let mut attributes = if head >> 7 == 1 { self.byte()? } else { PLAIN };
+        let mut hint = Hint::default();
+        if attributes & 7 == HINT {
+            hint = Hint::of(attributes >> 3)?;
+            attributes = self.byte()?;
+        }
         Some(match head & 15 {
             0 => {
                 let (unit, latency) = (self.of(&UNITS)?, u32::try_from(self.number()?).ok()?);
@@ -408,17 +454,17 @@ impl<'a> Reader<'a> {
                 TraceOp::Compute { unit, latency, token, needs: self.list()? }
             }
             kind @ (1 | 4) => {
-                let access = self.access(memory, mode, attributes)?;
+                let access = self.access(memory, mode, hint, attributes)?;
                 let token = self.token()?;
                 if kind == 1 { TraceOp::Load { token, access } } else { TraceOp::LdsLoad { token, access } }
             }
             kind @ (2 | 5) => {
-                let access = self.access(memory, mode, attributes)?;
+                let access = self.access(memory, mode, hint, attributes)?;
                 let value = self.value()?;
                 if kind == 2 { TraceOp::Store { access, value } } else { TraceOp::LdsStore { access, value } }
             }
             3 => {
-                let access = self.access(memory, mode, attributes)?;
+                let access = self.access(memory, mode, hint, attributes)?;
                 let (token, kind) = (self.token()?, self.of(&AMOS)?);
                 TraceOp::Amo { token, access, kind, value: self.value()?, compare: self.number()? }
             }

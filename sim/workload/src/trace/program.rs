@@ -115,8 +115,8 @@ impl TraceProgram {
     fn access(&self, access: &TraceAccess) -> Access {
         let addrs: Vec<u64> = lanes(access.mask).map(|lane| self.place(access.addrs.at(lane))).collect();
         let data = Access::data(access.size, of_active(&addrs, access.mask), access.mask);
-        let TraceAccess { class, sem, scope, remote, .. } = *access;
-        Access { class, sem, scope, remote, ..data }
+        let TraceAccess { class, sem, scope, remote, hint, .. } = *access;
+        Access { class, sem, scope, remote, hint: hint.bits(), ..data }
     }
 
     fn values(&self, value: TraceValue, mask: u64, at: (u32, u64, u64)) -> Values {

@@ -10,7 +10,7 @@
 //! C 12 alu                                       ; compute; also C %5 12 sfu %1,%2: result and what it needs
 //! L %1 4 0x1000+4 m=ffffffff k=D                 ; base+stride over active lanes, or [a0,a1,...] for each of them
 //! S 4 0x2000+4 =%1                               ; =7 constant, =%1 lane values of a token, =# unique value
-//! A %2 add 4 [0x3000] =1 m=1 k=C s=gpu           ; also a=acq|rel|ar, r=1 for remote, c=VALUE for cas
+//! A %2 add 4 [0x3000] =1 m=1 k=C s=gpu           ; also a=acq|rel|ar, r=1 for remote, h=REQUEST, c=VALUE for cas
 //! X %3 4 0x40+4                                  ; scratchpad load;  Y 4 0x40+4 =#  store
 //! F ar sys
 //! B
@@ -23,8 +23,11 @@ use super::packed::{Ending, read_line};
 use super::{MAX_STEPS, Trace, TraceError, TraceKernel, TraceStep};
 use crate::op::{Addrs, AmoKind, Class, LaneMask, Scope, Sem, Token, Unit};
 use crate::program::full_mask;
-use std::fmt::Write;
 use std::io::BufRead;
+
+mod write;
+
+pub use write::write;
 
 const AMOS: [(&str, AmoKind); 12] = [
     ("add", AmoKind::Add),
@@ -60,10 +63,6 @@ fn named<T: Copy>(of: &[(&str, T)], word: &str) -> Result<T, Problem> {
     let found = of.iter().find(|(name, _)| *name == word);
     let known = || of.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     found.map(|(_, what)| *what).ok_or_else(|| format!("{word:?} where one of {} is expected", known()))
-}
-
-fn name_of<T: PartialEq>(of: &[(&'static str, T)], what: &T) -> &'static str {
-    of.iter().find(|(_, x)| x == what).map_or("", |(name, _)| name)
 }
 
 /// A number, decimal or `0x`.
@@ -157,8 +156,9 @@ impl<'a> Words<'a> {
                 "s" => access.scope = named(&SCOPES, value)?,
                 "a" => access.sem = named(&SEMS, value)?,
                 "r" => access.remote = named(&[("0", false), ("1", true)], value)?,
+                "h" => access.hint = value.parse()?,
                 "c" => compare = number(value)?,
-                _ => return Err(format!("{key:?} where one of m, k, s, a, r, c is expected")),
+                _ => return Err(format!("{key:?} where one of m, k, s, a, r, h, c is expected")),
             }
             self.at += 1;
         }
@@ -270,7 +270,10 @@ fn operation(words: &mut Words) -> Result<TraceOp, Problem> {
         }
     };
     words.end()?;
-    Ok(op)
+    match (op.hint_fits(), op.access()) {
+        (Err(what), Some(access)) => Err(format!("{} cannot serve {what}", access.hint)),
+        _ => Ok(op),
+    }
 }
 
 /// A reader's state between lines.
@@ -445,112 +448,4 @@ pub fn read(mut from: impl BufRead, file: &str) -> Result<Trace, TraceError> {
     }
     text.open_wave().map_err(|_| wrong(line, "the text ends inside a wave, where E is expected".into()))?;
     Ok(text.trace)
-}
-
-fn write_access(out: &mut String, access: &TraceAccess, value: Option<TraceValue>, lanes: u32, compare: u64) {
-    let active: Vec<u64> =
-        (0..64).filter(|lane| access.mask >> lane & 1 == 1).map(|lane| access.addrs.at(lane)).collect();
-    let stride = match active.as_slice() {
-        [first, second, ..] => second.wrapping_sub(*first) as i64,
-        _ => 0,
-    };
-    let even = active.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) as i64 == stride);
-    let _ = write!(out, " {} ", access.size);
-    let _ = match active.as_slice() {
-        [base, ..] if even && stride >= 0 => write!(out, "{base:#x}+{stride}"),
-        [base, ..] if even => write!(out, "{base:#x}-{}", stride.unsigned_abs()),
-        list => write!(out, "[{}]", list.iter().map(|a| format!("{a:#x}")).collect::<Vec<_>>().join(",")),
-    };
-    let _ = match value {
-        Some(TraceValue::Const(value)) => write!(out, " ={value}"),
-        Some(TraceValue::Token(token)) => write!(out, " =%{token}"),
-        Some(TraceValue::Unique) => write!(out, " =#"),
-        None => Ok(()),
-    };
-    if access.mask != full_mask(lanes) {
-        let _ = write!(out, " m={:x}", access.mask);
-    }
-    if access.class != Class::D {
-        let _ = write!(out, " k={}", name_of(&CLASSES, &access.class));
-    }
-    if access.scope != Scope::Sys {
-        let _ = write!(out, " s={}", name_of(&SCOPES, &access.scope));
-    }
-    if access.sem != Sem::Relaxed {
-        let _ = write!(out, " a={}", name_of(&SEMS, &access.sem));
-    }
-    if access.remote {
-        out.push_str(" r=1");
-    }
-    if compare != 0 {
-        let _ = write!(out, " c={compare}");
-    }
-}
-
-fn write_tokens(tokens: &[Token]) -> String {
-    tokens.iter().map(|token| format!("%{token}")).collect::<Vec<_>>().join(",")
-}
-
-/// An operation as a line.
-fn write_op(out: &mut String, op: &TraceOp, lanes: u32) {
-    match op {
-        TraceOp::Compute { unit, latency, token, needs } => {
-            let token = token.map_or(String::new(), |token| format!("%{token} "));
-            let _ = write!(out, "C {token}{latency} {}", name_of(&UNITS, unit));
-            if !needs.is_empty() {
-                let _ = write!(out, " {}", write_tokens(needs));
-            }
-        }
-        TraceOp::Load { token, access } | TraceOp::LdsLoad { token, access } => {
-            let letter = if matches!(op, TraceOp::Load { .. }) { 'L' } else { 'X' };
-            let _ = write!(out, "{letter} %{token}");
-            write_access(out, access, None, lanes, 0);
-        }
-        TraceOp::Store { access, value } | TraceOp::LdsStore { access, value } => {
-            out.push(if matches!(op, TraceOp::Store { .. }) { 'S' } else { 'Y' });
-            write_access(out, access, Some(*value), lanes, 0);
-        }
-        TraceOp::Amo { token, access, kind, value, compare } => {
-            let _ = write!(out, "A %{token} {}", name_of(&AMOS, kind));
-            write_access(out, access, Some(*value), lanes, *compare);
-        }
-        TraceOp::Fence { sem, scope } => {
-            let _ = write!(out, "F {} {}", name_of(&SEMS, sem), name_of(&SCOPES, scope));
-        }
-        TraceOp::Barrier => out.push('B'),
-        TraceOp::Await { tokens } => {
-            let _ = write!(out, "W {}", write_tokens(tokens));
-        }
-        TraceOp::End => out.push('E'),
-    }
-    out.push('\n');
-}
-
-/// A trace as text.
-pub fn write(trace: &Trace) -> String {
-    let mut out = format!("weft-trace 1\nlanes {}\n", trace.lanes);
-    for step in &trace.steps {
-        match step {
-            TraceStep::Copy { addr, bytes } => {
-                let _ = writeln!(out, "copy {addr:#x} {bytes}");
-            }
-            TraceStep::Kernel(kernel) => {
-                let ([gx, gy, gz], [bx, by, bz]) = (kernel.grid, kernel.block);
-                let cpus = if kernel.cpus > 0 { format!(" cpus {}", kernel.cpus) } else { String::new() };
-                let _ = writeln!(
-                    out,
-                    "kernel {} grid {gx},{gy},{gz} block {bx},{by},{bz} lds {}{cpus}",
-                    kernel.name, kernel.lds
-                );
-                for wave in kernel.waves.keys() {
-                    let per_block = kernel.waves_per_block as usize;
-                    let block = (wave / per_block) as u32;
-                    let ([x, y, z], lanes) = (kernel.block_at(block), kernel.lanes_of(block, trace.lanes));
-                    let _ = writeln!(out, "block {x},{y},{z}\nwave {}", wave % per_block);
-                    kernel.ops(*wave).flatten().for_each(|op| write_op(&mut out, &op, lanes));
-                }
-            }
-        }
-    }
-    out
 }

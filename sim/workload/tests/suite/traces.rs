@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use weft_workload::Program;
 use weft_workload::ideal::{Order, run};
-use weft_workload::op::{Addrs, AmoKind, Class, Scope, Sem, Unit};
+use weft_workload::op::{Addrs, AmoKind, Class, Hint, Request, Scope, Sem, Unit};
 use weft_workload::trace::op::{TraceAccess, TraceOp, TraceValue};
 use weft_workload::trace::program::TraceProgram;
 use weft_workload::trace::{Trace, TraceKernel, TraceStep, accel_sim, binary, read, text};
@@ -32,7 +32,7 @@ fn access() -> impl Strategy<Value = TraceAccess> {
                 }
                 None => Addrs::Lanes(list.iter().map(|a| a * step).collect()),
             };
-            TraceAccess { size, addrs, mask, class, sem, scope, remote }
+            TraceAccess { size, addrs, mask, class, sem, scope, remote, hint: Hint::default() }
         },
     )
 }
@@ -45,7 +45,20 @@ fn value() -> impl Strategy<Value = TraceValue> {
     ]
 }
 
+/// Any operation, with a request that can serve it.
 fn op() -> impl Strategy<Value = TraceOp> {
+    let hint = (0..Request::ALL.len(), any::<bool>());
+    (unhinted(), hint).prop_map(|(op, (request, line))| {
+        let mut hinted = op.clone();
+        hinted
+            .access_mut()
+            .into_iter()
+            .for_each(|access| access.hint = Hint { request: Request::ALL[request], line });
+        if hinted.hint_fits().is_ok() { hinted } else { op }
+    })
+}
+
+fn unhinted() -> impl Strategy<Value = TraceOp> {
     let tokens = || prop::collection::vec(0..300_u32, 1..4);
     let unit = prop_oneof![Just(Unit::Alu), Just(Unit::Sfu), Just(Unit::Mem)];
     prop_oneof![
@@ -67,12 +80,7 @@ fn op() -> impl Strategy<Value = TraceOp> {
 /// The same access whichever way its addresses are held.
 fn plain(op: &TraceOp) -> TraceOp {
     let mut op = op.clone();
-    if let TraceOp::Load { access, .. }
-    | TraceOp::Store { access, .. }
-    | TraceOp::Amo { access, .. }
-    | TraceOp::LdsLoad { access, .. }
-    | TraceOp::LdsStore { access, .. } = &mut op
-    {
+    if let Some(access) = op.access_mut() {
         let active = |lane: &u32| access.mask >> lane & 1 == 1;
         let of = |lane: u32| if active(&lane) { access.addrs.at(lane) } else { 0 };
         access.addrs = Addrs::Lanes((0..64).map(of).collect());
@@ -264,6 +272,21 @@ const WRONG: &[(&str, u64, &str)] = &[
         "weft-trace 1\nkernel K grid 1,1,1 block 32,1,1 lds 0\nblock 0,0,0\nwave 0\nL %1 4 0x0 m=0\n",
         5,
         "has no lane",
+    ),
+    (
+        "weft-trace 1\nkernel K grid 1,1,1 block 32,1,1 lds 0\nblock 0,0,0\nwave 0\nL %1 4 0x0 h=ReqW\n",
+        5,
+        "\"ReqW\" where one of own, ReqV, ReqS,",
+    ),
+    (
+        "weft-trace 1\nkernel K grid 1,1,1 block 32,1,1 lds 0\nblock 0,0,0\nwave 0\nL %1 4 0x0 h=ReqWT,line\n",
+        5,
+        "ReqWT,line cannot serve a load",
+    ),
+    (
+        "weft-trace 1\nkernel K grid 1,1,1 block 32,1,1 lds 0\nblock 0,0,0\nwave 0\nX %1 4 0x0 h=ReqV\n",
+        5,
+        "ReqV cannot serve an access to the scratchpad",
     ),
 ];
 
