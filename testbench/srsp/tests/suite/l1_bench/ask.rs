@@ -1,6 +1,9 @@
 //! What wavefronts ask of an L1, and the requests of the CU port for it.
 
 use crate::l1_bench::banks::LINE;
+use crate::l1_bench::mask;
+use rand::Rng;
+use rand::rngs::SmallRng;
 use weft_blocks::msg::{AmoOp, CuOp, CuReq, Sys};
 use weft_rtl::bv::Bv;
 use weft_srsp::msg::SyncOp;
@@ -37,6 +40,25 @@ impl Ask {
         }
     }
 
+    /// Bytes that it accesses, in their line.
+    pub fn mask(self) -> u64 {
+        match self {
+            Ask::Load(addr) | Ask::Store(addr, ..) => mask(addr),
+            Ask::Sync(a, ..) => (if a.wide { 0xff } else { 0xf }) << (a.addr % LINE),
+            _ => 0,
+        }
+    }
+
+    /// Checks that an answer is of its kind, and says which bytes were accessed.
+    pub fn check(self, m: &Msg) {
+        let value = match self {
+            Ask::Load(_) => true,
+            Ask::Sync(a, ..) => a.op != SyncOp::St,
+            _ => false,
+        };
+        assert_eq!((m.get("kind"), m.get("mask")), (u64::from(!value), self.mask()), "{self:?}");
+    }
+
     /// The request with this number.
     pub fn message(self, cu: &Sys, id: u64) -> Msg {
         let plain = |op: CuOp, addr: u64, ack: bool| {
@@ -48,7 +70,7 @@ impl Ask {
             Ask::Load(addr) => plain(CuOp::Ld, addr, false),
             Ask::Store(addr, value, ack) => plain(CuOp::St, addr, ack).with("data", data(addr, value)),
             Ask::Sync(a, (sem, scope, remote)) => {
-                let (op, amo) = cu_op(a.op);
+                let (op, amo, signed) = cu_op(a.op);
                 let fields = [
                     ("op", op as u64),
                     // Of what orders nothing the class alone tells that it is an atomic.
@@ -59,7 +81,7 @@ impl Ask {
                     ("remote", u64::from(remote)),
                     ("want_ack", 1),
                     ("amo", amo as u64),
-                    ("sgn", 0),
+                    ("sgn", u64::from(signed)),
                     ("cmp", a.cmp),
                 ];
                 let size = if a.wide { 8 } else { 4 };
@@ -88,14 +110,39 @@ fn data(addr: u64, value: u64) -> Bv {
     Bv::from_limbs(&limbs, 8 * LINE as u32)
 }
 
-fn cu_op(op: SyncOp) -> (CuOp, AmoOp) {
-    match op {
-        SyncOp::Ld => (CuOp::Ld, AmoOp::Add),
-        SyncOp::St => (CuOp::St, AmoOp::Add),
-        SyncOp::Add => (CuOp::Amo, AmoOp::Add),
-        SyncOp::Xor => (CuOp::Amo, AmoOp::Xor),
-        SyncOp::Max => (CuOp::Amo, AmoOp::Max),
-        SyncOp::Exch => (CuOp::Amo, AmoOp::Exch),
-        _ => (CuOp::Amo, AmoOp::Cas),
+/// What the CU sends for an operation, and whether it compares signed.
+fn cu_op(op: SyncOp) -> (CuOp, AmoOp, bool) {
+    let amo = match op {
+        SyncOp::Ld => return (CuOp::Ld, AmoOp::Add, false),
+        SyncOp::St => return (CuOp::St, AmoOp::Add, false),
+        SyncOp::Add => AmoOp::Add,
+        SyncOp::Sub => AmoOp::Sub,
+        SyncOp::Inc => AmoOp::Inc,
+        SyncOp::Dec => AmoOp::Dec,
+        SyncOp::And => AmoOp::And,
+        SyncOp::Or => AmoOp::Or,
+        SyncOp::Xor => AmoOp::Xor,
+        SyncOp::Min | SyncOp::SMin => AmoOp::Min,
+        SyncOp::Max | SyncOp::SMax => AmoOp::Max,
+        SyncOp::Exch => AmoOp::Exch,
+        SyncOp::Cas => AmoOp::Cas,
+        SyncOp::Fadd32 => AmoOp::Fadd32,
+    };
+    (CuOp::Amo, amo, [SyncOp::SMin, SyncOp::SMax].contains(&op))
+}
+
+/// The bits of a word of 4 or 8 bytes.
+pub fn word_of(wide: bool) -> u64 {
+    if wide { u64::MAX } else { 0xffff_ffff }
+}
+
+/// A word at an edge of its range, near another one, or anywhere.
+pub fn extreme(rng: &mut SmallRng, near: u64) -> u64 {
+    let edges = [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 63, (1 << 63) - 1, u64::MAX];
+    match rng.random_range(0..4) {
+        0 => edges[rng.random_range(0..edges.len())],
+        1 => near.wrapping_add(rng.random_range(0..5)).wrapping_sub(2),
+        2 => near,
+        _ => rng.random(),
     }
 }

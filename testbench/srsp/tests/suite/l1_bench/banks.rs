@@ -4,16 +4,11 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, VecDeque};
 use weft_rtl::bv::Bv;
-use weft_srsp::msg::SyncOp;
 use weft_srsp::msg::{Rsp, RspOp};
 use weft_srsp::params::Srsp;
 use weft_srsp_bench::arith::apply;
 use weft_srsp_bench::bench::Msg;
 use weft_srsp_bench::memory::Access;
-
-/// What wavefronts ask for: any other operation that comes to a bank is a fault of the L1.
-const USED: [SyncOp; 7] =
-    [SyncOp::Ld, SyncOp::St, SyncOp::Add, SyncOp::Xor, SyncOp::Max, SyncOp::Exch, SyncOp::Cas];
 
 /// Bytes of a line.
 pub const LINE: u64 = 64;
@@ -38,6 +33,10 @@ pub struct Banks {
     pub log: Vec<(u64, u64)>,
     /// Messages served, by name and line.
     pub seen: Vec<String>,
+    /// Accesses with synchronisation that wavefronts have asked for.
+    pub asked: Vec<Access>,
+    /// Whether the L2 had what its last answer with data was about.
+    pub had: bool,
     open_wbts: Vec<u64>,
 }
 
@@ -53,6 +52,8 @@ impl Banks {
             hold: Vec::new(),
             log: Vec::new(),
             seen: Vec::new(),
+            asked: Vec::new(),
+            had: false,
             open_wbts: Vec::new(),
         }
     }
@@ -68,9 +69,15 @@ impl Banks {
         });
     }
 
+    /// Performs what a message of the L1 asks for, which is what some wavefront has asked for.
+    pub fn perform_asked(&mut self, m: &Msg) -> (u64, bool) {
+        let access = Access::of(m);
+        assert!(self.asked.contains(&access), "no wavefront has asked for {access:x?}");
+        self.perform(&access)
+    }
+
     /// Performs an access; the old value, and whether it has written.
     pub fn perform(&mut self, a: &Access) -> (u64, bool) {
-        assert!(USED.contains(&a.op), "no wavefront asks for {:?}", a.op);
         let size = if a.wide { 8 } else { 4 };
         let old = self.word(a.addr, size);
         let (new, wrote) = apply(a.op, a.wide, old, a.opnd, a.cmp);
@@ -136,6 +143,7 @@ impl Banks {
 
     /// A response will come.
     pub fn answer(&mut self, op: RspOp, fields: &[(&str, u64)], data: Option<Bv>, due: u64) {
+        fields.iter().filter(|f| f.0 == "hit").for_each(|f| self.had = f.1 == 1);
         let all = [&[("op", op as u64), ("dst", OWN)], fields].concat();
         let m = Msg::of::<Rsp>(&self.p, &all);
         let m = match data {

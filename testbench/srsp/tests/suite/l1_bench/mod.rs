@@ -13,7 +13,7 @@ use rand::rngs::SmallRng;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use weft_blocks::msg::{CuReq, CuRsp};
+use weft_blocks::msg::{CuReq, CuRsp, Sys};
 use weft_rtl::ir::Module;
 use weft_srsp::msg::{Probe, Req, Rsp, SyncOp, Wb};
 use weft_srsp::params::Srsp;
@@ -173,9 +173,17 @@ impl<A: Around> World<A> {
 
     /// Sends a request of the CU; its number.
     pub fn ask(&mut self, ask: Ask) -> u64 {
+        if let Ask::Sync(access, _) = ask {
+            self.banks.asked.push(access);
+        }
+        self.send(|cu, id| ask.message(cu, id))
+    }
+
+    /// Sends any request of the CU; its number.
+    pub fn send(&mut self, request: impl FnOnce(&Sys, u64) -> Msg) -> u64 {
         let id = self.next_id;
         self.next_id = (self.next_id + 1) % 4096;
-        let msg = ask.message(&self.banks.p.cu(), id);
+        let msg = request(&self.banks.p.cu(), id);
         self.b.send("cu_req", msg);
         id
     }
@@ -301,19 +309,15 @@ impl<A: Around> World<A> {
         let found = self.waves.iter().position(|w| w.open.is_some_and(|o| o.0 == id));
         let Some(at) = found else { panic!("answer {id} was not asked for") };
         let ask = self.waves[at].open.take().expect("found").1;
+        ask.check(m);
         match ask {
-            Ask::Load(addr) => {
-                assert_eq!((m.get("kind"), m.get("mask")), (0, 0xf << (addr % LINE)));
-                self.loaded(at, addr, word_in(m, addr, 4));
-            }
-            Ask::Store(..) => assert_eq!(m.get("kind"), 1),
+            Ask::Load(addr) => self.loaded(at, addr, word_in(m, addr, 4)),
             Ask::Sync(a, ..) => {
-                assert_eq!(m.get("kind"), u64::from(a.op == SyncOp::St));
                 let size = if a.wide { 8 } else { 4 };
                 let old = (a.op != SyncOp::St).then(|| word_in(m, a.addr, size));
                 self.synced(at, &a, old);
             }
-            _ => assert_eq!(m.get("kind"), 1),
+            _ => {}
         }
         if !matches!(ask, Ask::Sync(..)) {
             self.waves[at].step += 1;
@@ -379,15 +383,28 @@ impl<A: Around> World<A> {
     /// Asks, and runs until the answer: (value of its word, cycles).
     pub fn alone(&mut self, ask: Ask) -> (u64, u64) {
         let begin = self.now();
+        let (cycle, m) = self.answer(ask);
+        (word_in(&m, ask.addr(), 4), cycle - begin)
+    }
+
+    /// Asks, and runs until the answer, which is of its kind.
+    pub fn answer(&mut self, ask: Ask) -> (u64, Msg) {
         let id = self.ask(ask);
+        let (cycle, m) = self.answered_to(id);
+        ask.check(&m);
+        (cycle, m)
+    }
+
+    /// Runs until the request of this number is answered, before all others.
+    pub fn answered_to(&mut self, id: u64) -> (u64, Msg) {
         for _ in 0..2_000 {
             self.quiet_cycle();
             if let Some((cycle, m)) = self.b.received("cu_rsp") {
                 assert_eq!(m.get("id"), id);
-                return (word_in(&m, ask.addr(), 4), cycle - begin);
+                return (cycle, m);
             }
         }
-        panic!("{ask:?} is not answered");
+        panic!("request {id} is not answered");
     }
 
     /// Numbers of the requests answered, in order.

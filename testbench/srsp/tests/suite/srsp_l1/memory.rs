@@ -7,7 +7,6 @@ use rand::rngs::SmallRng;
 use weft_rtl::bv::Bv;
 use weft_srsp::msg::{ReqOp, RspOp, WbOp};
 use weft_srsp_bench::bench::Msg;
-use weft_srsp_bench::memory::Access;
 
 fn value(banks: &mut Banks, op: RspOp, old: u64, wrote: bool, due: u64, hit: u64) {
     let data = Bv::from_u64(old, 8 * LINE as u32);
@@ -29,9 +28,10 @@ impl Others {
             banks.answer(RspOp::Fill, &[("mshr", m.get("mshr")), ("hit", hit)], Some(banks.line(line)), due);
             banks.seen.push(format!("RD {line}"));
         } else if is(ReqOp::Atm) && !locked {
-            let (old, wrote) = banks.perform(&Access::of(&m));
+            let (old, wrote) = banks.perform_asked(&m);
             value(banks, RspOp::AtmRsp, old, wrote, due, hit);
-            banks.seen.push(format!("ATM {line}"));
+            let what = if m.get("sys") == 1 { "ATM_SYS" } else { "ATM" };
+            banks.seen.push(format!("{what} {line}"));
         } else if is(ReqOp::RemLock) && !locked {
             self.locked.insert(line, OWN);
             banks.answer(RspOp::RemGrant, &[], None, due);
@@ -41,7 +41,8 @@ impl Others {
             banks.answer(RspOp::TokenGrant, &[], None, due);
         } else if is(ReqOp::SysFlush) || is(ReqOp::SysInv) {
             banks.answer(RspOp::SysAck, &[], None, due);
-            banks.seen.push(format!("SYS {}", line % u64::from(banks.p.banks)));
+            let what = if is(ReqOp::SysFlush) { "SYS_FLUSH" } else { "SYS_INV" };
+            banks.seen.push(format!("{what} {}", line % u64::from(banks.p.banks)));
         } else {
             assert!(locked || is(ReqOp::Token), "{m:?}");
             return false;
@@ -56,7 +57,7 @@ impl Others {
         if is(WbOp::Wb) {
             banks.write_back(m, due);
         } else if is(WbOp::RemOp) {
-            let (old, wrote) = banks.perform(&Access::of(m));
+            let (old, wrote) = banks.perform_asked(m);
             let held = self.locked.get(&line) == Some(&OWN);
             assert!(held || self.token == Some(OWN), "REM_OP without a lock");
             if !(wrote && m.get("keep") == 1) {

@@ -8,7 +8,7 @@
 //!
 //! Who holds a lock finds the number of its data as the last holder left it, and leaves the next one. Other wavefronts work on words of their own and know every value.
 
-use crate::l1_bench::ask::{ACQ, AR, Ask, REL, RLX};
+use crate::l1_bench::ask::{ACQ, AR, Ask, REL, RLX, extreme, word_of};
 use crate::l1_bench::banks::{Banks, LINE, OWN};
 use crate::l1_bench::{self, Around, Lock, WaveKind};
 use rand::Rng;
@@ -18,6 +18,7 @@ use weft_srsp::Shape;
 use weft_srsp::l1::{L1Params, srsp_l1};
 use weft_srsp::msg::{Cast, Pack, Probe, ProbeOp, SyncOp};
 use weft_srsp::params::{Impl, Srsp};
+use weft_srsp_bench::arith::OPS;
 use weft_srsp_bench::bench::Msg;
 use weft_srsp_bench::memory::Access;
 
@@ -30,6 +31,11 @@ pub const GPU: usize = 2;
 
 /// Who may hold a lock or the token besides the L1 under test.
 pub const OTHER: u64 = 3;
+
+/// Address of a line that wavefronts share for words of their own. Two and two differ in their high bits alone.
+fn shared(line: u64) -> u64 {
+    0x8000 + LINE * (line / 2) + line % 2 * 0xffff_0000
+}
 
 /// An access of 4 bytes at a scope.
 pub fn sync(op: SyncOp, addr: u64, opnd: u64, cmp: u64, sem: u64, scope: u64, remote: bool) -> Ask {
@@ -135,7 +141,7 @@ impl Around for Others {
         let rng = &mut w.b.rng;
         let line = rng.random_range(0..10);
         let place = 8 * at as u64 + 4 * rng.random_range(0..2);
-        let addr = 0x8000 + LINE * line + place;
+        let addr = shared(line) + place;
         let value = rng.random::<u64>() & 0xffff_ffff;
         match rng.random_range(0..100) {
             0..40 => Ask::Load(addr),
@@ -144,17 +150,8 @@ impl Around for Others {
                 Ask::Store(addr, value, value % 4 == 0)
             }
             75..95 => {
-                let ops = [
-                    SyncOp::Ld,
-                    SyncOp::St,
-                    SyncOp::Add,
-                    SyncOp::Xor,
-                    SyncOp::Max,
-                    SyncOp::Exch,
-                    SyncOp::Cas,
-                ];
-                let op = ops[rng.random_range(0..ops.len())];
-                let wide = rng.random_bool(0.2);
+                let op = OPS[rng.random_range(0..OPS.len())];
+                let wide = op != SyncOp::Fadd32 && rng.random_bool(0.3);
                 let addr = if wide { addr & !7 } else { addr };
                 let sem = match op {
                     SyncOp::Ld => [RLX, ACQ][rng.random_range(0..2)],
@@ -162,8 +159,8 @@ impl Around for Others {
                     _ => rng.random_range(0..4),
                 };
                 let scope = [0, 0, 0, 1, 1, 2][rng.random_range(0..6)];
-                let (opnd, cmp) = (rng.random(), rng.random_range(0..4));
-                let opnd = if wide { opnd } else { value };
+                let before = w.waves[at].words.get(&addr).copied().unwrap_or(0);
+                let [opnd, cmp] = [(); 2].map(|()| extreme(rng, before) & word_of(wide));
                 Ask::Sync(Access { op, wide, addr, opnd, cmp }, (sem, scope, false))
             }
             95..99 => Ask::Fence { acquire: rng.random(), scope: rng.random_range(0..3) },
@@ -188,7 +185,7 @@ impl World {
             holds_packs: false,
         };
         // Locks and data share lines with nothing but themselves, except that the first data word of HERE lies in the lock's own line.
-        let locks = vec![Lock::new(0x1000, true), Lock::new(0x2000, false), Lock::new(0x3000, false)];
+        let locks = vec![Lock::new(0x1000, true), Lock::new(0xffff_2000, false), Lock::new(0x3000, false)];
         let module = srsp_l1(p).expect("legal parameters");
         let mut w = World::begin(&module, (p, &p.shape.srsp), locks, others, seed);
         w.b.sink::<Cast>("probe_out", &p.shape.srsp);
@@ -369,7 +366,8 @@ impl World {
         match self.remote {
             Remote::Idle => {
                 let ready = system != Impl::Base && self.b.rng.random_bool(0.01);
-                let word = 0x8000 + 4 * self.b.rng.random_range(0..160);
+                let word = self.b.rng.random_range(0..160);
+                let word = shared(word / 16) + 4 * (word % 16);
                 let free = !token && !self.locked.contains_key(&(word / LINE));
                 if self.stray && ready && free && self.b.rng.random_bool(0.5) {
                     let ops = match broadcast {

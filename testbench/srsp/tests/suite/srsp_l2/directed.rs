@@ -1,13 +1,13 @@
 //! Each rule of srsp.md section 6 by itself.
 
 use super::small;
-use crate::srsp_l2::world::{Mix, Remote, World};
+use crate::srsp_l2::world::{Answered, Mix, Remote, World};
 use weft_rtl::bv::Bv;
-use weft_srsp::msg::{ReqOp, SyncOp};
+use weft_srsp::msg::{ReqOp, RspOp, SyncOp};
 use weft_srsp::params::Impl;
 use weft_srsp_bench::memory::{Access, initial};
 
-const NOTHING: Mix = Mix { rd: 0.0, wb: 0.0, atm: 0.0, sys_atm: 0.0, remote: 0.0, sys: 0.0 };
+pub const NOTHING: Mix = Mix { rd: 0.0, wb: 0.0, atm: 0.0, sys_atm: 0.0, remote: 0.0, sys: 0.0 };
 
 /// A bank whose memory answers at once, and which is clear by now.
 fn world(system: Impl, cus: u32) -> World {
@@ -15,18 +15,23 @@ fn world(system: Impl, cus: u32) -> World {
 }
 
 /// Eight bytes from the beginning of a line.
-fn write8(w: &mut World, c: usize, line: u64, value: u64) {
+pub fn write8(w: &mut World, c: usize, line: u64, value: u64) {
     assert!(w.write(c, line, Bv::from_u64(0xff, 64), Bv::from_u64(value, 512)));
 }
 
-fn access(w: &World, op: SyncOp, line: u64, opnd: u64, cmp: u64) -> Access {
+pub fn access(w: &World, op: SyncOp, line: u64, opnd: u64, cmp: u64) -> Access {
     Access { op, wide: true, addr: line * u64::from(w.p.bank.srsp.line), opnd, cmp }
 }
 
 /// Begins a remote operation, which then waits between lock and operation for ever.
-fn lock(w: &mut World, c: usize, op: Access, keep: bool) {
+pub fn lock(w: &mut World, c: usize, op: Access, keep: bool) {
     w.l1s[c].op = Some((op, keep));
     w.lock(c);
+    stays(w, c);
+}
+
+/// Runs until a remote operation works, which it does for ever, or for a while.
+pub fn stays(w: &mut World, c: usize) {
     for _ in 0..200 {
         w.step(false);
         if let Remote::Works(until) = &mut w.l1s[c].remote {
@@ -78,6 +83,55 @@ fn a_line_that_was_written_whole_is_read_without_memory() {
     w.settled();
     assert_eq!(w.memory.reads, 0);
     assert_eq!((w.b.counted("srsp.l2.W.RD_in"), w.b.counted("srsp.l2.W.AMO_in")), (1, 1));
+}
+
+/// The answer to a read says whether the line was here, without memory.
+#[test]
+fn a_read_says_whether_it_has_hit() {
+    let mut w = world(Impl::Srsp, 2);
+    let (line, partial, whole) = (w.lines[0], w.lines[1], w.lines[2]);
+    let told = |w: &mut World, reads: &[(usize, u64)], expected: bool| {
+        for (c, line) in reads {
+            w.read(*c, *line);
+        }
+        w.settled();
+        let of_read = |a: &&Answered| a.op == RspOp::Fill as u64;
+        let hits: Vec<bool> = w.answered.iter().filter(of_read).map(|a| a.hit).collect();
+        assert_eq!(hits, vec![expected; reads.len()], "{reads:x?}");
+        w.answered.clear();
+    };
+    // The second of two that wait for it has not hit either.
+    w.memory.delay = 60;
+    told(&mut w, &[(0, line), (1, line)], false);
+    told(&mut w, &[(0, line)], true);
+    write8(&mut w, 1, line, 3);
+    told(&mut w, &[(0, line), (1, line)], true);
+    write8(&mut w, 1, partial, 3);
+    told(&mut w, &[(0, partial)], false);
+    told(&mut w, &[(0, partial)], true);
+    w.write(1, whole, Bv::ones(64), Bv::zero(512));
+    w.drain();
+    told(&mut w, &[(0, whole)], true);
+}
+
+/// What writes nothing needs no entry of the sFIFO.
+#[test]
+fn a_load_at_a_full_sfifo_writes_nothing_to_memory() {
+    let mut w = world(Impl::Srsp, 1);
+    let line = w.lines[0];
+    w.read(0, line);
+    w.drain();
+    let mut others = w.lines[1..].to_vec();
+    others.sort_by_key(|other| other >> 1 & 1 == line >> 1 & 1);
+    let split = others.partition_point(|other| other >> 1 & 1 != line >> 1 & 1);
+    for dirty in [others[0], others[1], others[split]] {
+        write8(&mut w, 0, dirty, 1);
+    }
+    w.drain();
+    let load = access(&w, SyncOp::Ld, line, 0, 0);
+    w.atomic(0, load, false);
+    w.settled();
+    assert_eq!((w.memory.written, w.b.counted("srsp.l2.V.AMO")), (0, 1));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod directed;
 mod figures;
 mod slips;
+mod waiting;
 mod world;
 
 use weft_bench::seeds::missed_by_all;
