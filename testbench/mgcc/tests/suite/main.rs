@@ -15,6 +15,7 @@ mod gtsc_explore;
 mod gtsc_l1;
 mod gtsc_l2;
 mod gtsc_system;
+mod l1_ports;
 mod l2_bench;
 mod l2_wb;
 mod links;

@@ -153,6 +153,19 @@ fn a_hit_takes_the_latency_and_hits_stream() {
     }
 }
 
+/// Why requests wait.
+#[test]
+fn every_stall_has_its_cause() {
+    let p = L1Params { self_inc: 0, ..params(Consistency::Rc, Coherence::Mgcc) };
+    crate::l1_ports::every_stall_has_its_cause(&mut quiet(&p).b, &p);
+}
+
+#[test]
+fn a_hit_leaves_in_its_cycle() {
+    let p = L1Params { self_inc: 0, ..params(Consistency::Rc, Coherence::Mgcc) };
+    crate::l1_ports::a_hit_leaves_in_its_cycle(&mut quiet(&p).b, &p);
+}
+
 #[test]
 fn the_latency_counter_is_the_sum_of_what_the_cu_measures() {
     let mut trial = quiet(&params(Consistency::Rc, Coherence::Mgcc));

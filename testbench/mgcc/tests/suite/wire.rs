@@ -140,6 +140,20 @@ pub fn cu_message(t: &Tsm, req: &CuReq, fence: u64, fill: impl FnOnce() -> Data)
     with_data(Msg::of::<CuReqMsg>(&t.cu(), &fields), data.as_ref())
 }
 
+/// A number of so many bits that ends as a small one and has others at the top: caches must look at all of them.
+pub fn far(small: u64, bits: u32) -> u64 {
+    let spread = (small + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits);
+    spread & !0xff | small
+}
+
+/// As the L1 is switched on, all ways of a set are of one age, with which none is the oldest: it must write them itself.
+pub fn age_alike(sim: &mut Sim, sets: u32) {
+    for set in 0..sets {
+        let ages = sim.peek_mem("ages", set, 0).expect("an array");
+        assert!(sim.poke_mem("ages", set, 0, &Bv::zero(ages.width())));
+    }
+}
+
 /// Every block of an L1 is the model's: state, line, data, and stamps if it has any, of so many bits.
 pub fn compare_l1(sim: &Sim, (sets, ways): (u32, u32), stamps: Option<u32>, array: &Array, at: &str) {
     let set_bits = sets.trailing_zeros();

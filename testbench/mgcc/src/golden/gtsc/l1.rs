@@ -105,6 +105,10 @@ impl L1 {
         let ready = |slot: &usize| self.mshrs[*slot].as_ref().is_some_and(|m| m.primary.is_none());
         (0..self.mshrs.len()).filter(ready).map(|slot| slot as u32).collect()
     }
+    /// The transaction of a line.
+    pub fn txn_of(&self, line: u64) -> Option<u32> {
+        self.mshr_of(line).map(|slot| slot as u32)
+    }
     /// Fences and Kends that may be answered now.
     pub fn fences(&self) -> Vec<u32> {
         let first = self.outstanding.first().copied().unwrap_or(u64::MAX);

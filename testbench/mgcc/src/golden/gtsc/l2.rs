@@ -86,6 +86,10 @@ impl L2 {
     pub fn mem_ts(&self) -> u64 {
         self.mem_ts.max(1)
     }
+    /// Greatest rts given in this epoch.
+    pub fn high(&self) -> u64 {
+        self.high
+    }
     /// Nobody can be served: a lease has reached TS_MAX.
     pub fn full(&self) -> bool {
         self.high == self.p.widths.max()

@@ -34,21 +34,36 @@ pub fn widths(ts: u32) -> Tsm {
     }
 }
 
+/// Values at which an operator of an atomic turns, as numbers of 4 and of 8 bytes.
+const ENDS: [u64; 6] = [0, 1, u64::MAX, i64::MIN as u64, i64::MAX as u64, 0x7fff_ffff_8000_0000];
+
+/// A line of random words, of which some have values at which operators of atomics turn.
+pub fn words(rng: &mut SmallRng) -> Data {
+    let word = |_| if rng.random_bool(0.5) { ENDS[rng.random_range(0..ENDS.len())] } else { rng.random() };
+    Data::from_words(std::array::from_fn(word))
+}
+
 /// An atomic on a random word.
 pub fn atomic(rng: &mut SmallRng) -> Atomic {
     let wide = rng.random_bool(0.5);
-    let small = rng.random_bool(0.5);
+    let kind = rng.random_range(0..4);
     let value = |rng: &mut SmallRng| {
-        let value: u64 = if small { rng.random_range(0..4) } else { rng.random() };
+        let value: u64 = match kind {
+            0 | 1 => rng.random_range(0..4),
+            2 => ENDS[rng.random_range(0..ENDS.len())].rotate_left(32 * u32::from(rng.random_bool(0.5))),
+            _ => rng.random(),
+        };
         if wide { value } else { value & 0xffff_ffff }
     };
+    // Of the value that a word of 4 bytes is compared with only the low half counts.
+    let beside = if wide { 0 } else { rng.random::<u64>() << 32 };
     Atomic {
         op: AMOS[rng.random_range(0..AMOS.len())],
         signed: rng.random(),
         word: rng.random_range(0..16u32) & if wide { 14 } else { 15 },
         wide,
         operand: value(rng),
-        compare: value(rng),
+        compare: value(rng) | beside,
     }
 }
 

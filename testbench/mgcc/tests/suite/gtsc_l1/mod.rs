@@ -1,6 +1,7 @@
-//! `gtsc-l1` against the golden L1, event by event: operations of the CU, banks (golden ones) that answer late and in any order, another CU that writes, rolls.
+//! `gtsc-l1` against the golden L1, event by event and with events that overlap: operations of the CU, banks (golden ones) that answer late and in any order, another CU that
+//! writes, rolls.
 //!
-//! Hit here: the rows `gtsc.l1.*` and the races `mgcc.race.l1_*` (together with `gtsc_system`, where events overlap).
+//! Hit here: the rows `gtsc.l1.*` and the races `mgcc.race.l1_*`.
 
 use crate::gtsc_bench;
 mod pair;
@@ -41,8 +42,8 @@ fn every_event_as_the_model() {
     let mut missed: Option<BTreeSet<String>> = None;
     let sets = [small(7), small(6), L1Params { self_inc: 0, repl_ts: true, ..small(16) }, small(8)];
     for (seed, p) in sets.iter().enumerate() {
-        let mut pair = Pair::new(p, 20 + seed as u64);
-        pair.run(900);
+        let mut pair = Pair::new(p, 30 + seed as u64);
+        pair.run(1_200);
         let now: BTreeSet<String> = pair.bench.uncovered(&OVERLAPPING).into_iter().collect();
         missed = Some(match missed {
             Some(before) => before.intersection(&now).cloned().collect(),
@@ -51,6 +52,38 @@ fn every_event_as_the_model() {
     }
     let missed = missed.unwrap_or_default();
     assert!(missed.is_empty(), "never seen: {missed:?}");
+}
+
+/// Events overlap, and what leaves is held back.
+#[test]
+fn overlapping_events_as_the_model() {
+    let sets = [small(7), small(6), L1Params { self_inc: 0, repl_ts: true, ..small(16) }, small(8)];
+    let mut missed: Option<BTreeSet<String>> = None;
+    for (seed, p) in sets.iter().enumerate() {
+        let mut pair = Pair::new(p, 30 + seed as u64);
+        pair.overlap(3_000, &[12, 6, 4]);
+        let now: BTreeSet<String> = pair.bench.uncovered(&[]).into_iter().collect();
+        missed = Some(match missed {
+            Some(before) => before.intersection(&now).cloned().collect(),
+            None => now,
+        });
+    }
+    let missed = missed.unwrap_or_default();
+    let here: Vec<&str> = OVERLAPPING.into_iter().filter(|name| missed.contains(*name)).collect();
+    assert!(here.is_empty(), "never seen: {here:?}");
+}
+
+/// Why requests wait.
+#[test]
+fn every_stall_has_its_cause() {
+    let p = L1Params { self_inc: 0, ..small(8) };
+    crate::l1_ports::every_stall_has_its_cause(&mut Pair::new(&p, 1).bench, &p);
+}
+
+#[test]
+fn a_hit_leaves_in_its_cycle() {
+    let p = L1Params { self_inc: 0, ..small(8) };
+    crate::l1_ports::a_hit_leaves_in_its_cycle(&mut Pair::new(&p, 1).bench, &p);
 }
 
 /// What makes the difference to MGCC: an expired block is renewed without its line, a store that misses changes nothing, warpts goes with every request.

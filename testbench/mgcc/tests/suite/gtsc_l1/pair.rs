@@ -1,7 +1,9 @@
 //! L1 and golden L1 side by side over golden banks: one event, then everything that follows from it.
 
+mod overlap;
+
 use crate::gtsc_l1::gtsc_bench::{Memory, answer_message, atomic, cu_answer, cu_message, plain, request_of};
-use crate::wire::compare_l1;
+use crate::wire::{compare_l1, far};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
@@ -20,6 +22,20 @@ use weft_mgcc_bench::golden::time::{Time, Widths};
 
 const OWN: u64 = 1;
 const LINES: u64 = 12;
+
+/// The golden model, with so many places in the pool.
+fn golden(p: &L1Params, pool: u32) -> L1 {
+    L1::new(Params {
+        own: OWN as u32,
+        sets: p.sets() as usize,
+        ways: p.ways as usize,
+        widths: Widths { ts: p.tsm.ts, eb: p.tsm.eb },
+        mshrs: p.mshrs() as usize,
+        pool: pool as usize,
+        self_inc: u64::from(p.self_inc),
+        repl_ts: p.repl_ts,
+    })
+}
 
 /// L1 and model.
 pub struct Pair {
@@ -54,22 +70,14 @@ impl Pair {
         bench.source::<Roll>("roll", t);
         bench.sink::<RollAck>("roll_ack", t);
         bench.set("own", OWN);
+        crate::wire::age_alike(&mut bench.sim, p.sets());
         bench.run(u64::from(p.sets()) + 8);
         let layout = Layout { banks: u64::from(t.banks), lanes: u64::from(t.lanes), il: 6 };
         let widths = Widths { ts: t.ts, eb: t.eb };
         let bank = L2Params { gpu: 0, sets: 2, ways: 2, layout, widths, lease: 10, mshrs: 8, pool: 8 };
         Pair {
             bench,
-            model: L1::new(Params {
-                own: OWN as u32,
-                sets: p.sets() as usize,
-                ways: p.ways as usize,
-                widths,
-                mshrs: p.mshrs() as usize,
-                pool: p.pool as usize,
-                self_inc: u64::from(p.self_inc),
-                repl_ts: p.repl_ts,
-            }),
+            model: golden(p, p.pool),
             banks: vec![L2::new(bank); t.banks as usize],
             memory: Memory::default(),
             layout,
@@ -109,6 +117,10 @@ impl Pair {
             };
             self.compare(actions);
         }
+        self.check_bytes();
+    }
+
+    fn check_bytes(&self) {
         if (9..=16).contains(&self.p.tsm.ts) {
             let sum = |way: &str| {
                 let classes = ["read", "write", "atomic"];
@@ -158,30 +170,37 @@ impl Pair {
     }
 
     fn request(&mut self) -> Vec<Action> {
-        let line = self.rng.random_range(0..LINES);
+        let (line, mask, work) = self.draw(LINES);
+        let fences = !matches!(work, CuWork::Load { .. } | CuWork::Store { .. } | CuWork::Atomic(_));
+        if fences && self.model.fencing() { Vec::new() } else { self.offer(line, mask, work) }
+    }
+
+    /// One of so many lines.
+    fn line(&mut self, lines: u64) -> u64 {
+        far(self.rng.random_range(0..lines), self.p.tsm.line_bits())
+    }
+
+    /// One of so many lines, bytes and work of a random request.
+    fn draw(&mut self, lines: u64) -> (u64, u64, CuWork) {
+        let line = self.line(lines);
         let any = 1u64 << self.rng.random_range(0..64) | self.rng.random::<u64>();
         match self.rng.random_range(0..100) {
-            0..48 => self.offer(line, any, CuWork::Load { sync: false }),
-            48..56 => self.offer(line, any, CuWork::Load { sync: true }),
+            0..48 => (line, any, CuWork::Load { sync: false }),
+            48..56 => (line, any, CuWork::Load { sync: true }),
             56..84 => {
                 let mask = if self.rng.random_bool(0.3) { u64::MAX } else { any };
                 let (data, want_ack) = (Data::from_words(self.rng.random()), self.rng.random());
-                self.offer(line, mask, CuWork::Store { data, want_ack })
+                (line, mask, CuWork::Store { data, want_ack })
             }
             84..92 => {
                 let a = atomic(&mut self.rng);
-                self.offer(line, a.mask(), CuWork::Atomic(a))
+                (line, a.mask(), CuWork::Atomic(a))
             }
-            92..98 if !self.model.fencing() => {
-                let work = if self.rng.random() { CuWork::Fence } else { CuWork::Kend };
-                self.offer(0, 0, work)
-            }
-            98.. if !self.model.fencing() => {
+            92..98 => (0, 0, if self.rng.random() { CuWork::Fence } else { CuWork::Kend }),
+            _ => {
                 let ts = self.rng.random_range(0..self.p.tsm.ts_max() / 4);
-                let time = Time::new(self.epoch, ts);
-                self.offer(0, 0, CuWork::Kbegin(time))
+                (0, 0, CuWork::Kbegin(Time::new(self.epoch, ts)))
             }
-            _ => Vec::new(),
         }
     }
 
@@ -236,7 +255,7 @@ impl Pair {
 
     /// Another CU reads or writes.
     fn other(&mut self) -> Vec<Action> {
-        let line = self.rng.random_range(0..LINES);
+        let line = self.line(LINES);
         let write = self.rng.random_bool(0.7);
         let (mask, data) = (self.rng.random(), Data::from_words(self.rng.random()));
         let work = if write { Work::Write { mask, data } } else { Work::Read };

@@ -1,4 +1,5 @@
-//! `gtsc-l2` against the golden bank, event by event: requests of L1s of this and the next epoch, with and without a block, answers of memory in any order, rolls, commands.
+//! `gtsc-l2` against the golden bank, event by event: requests of L1s of this and the next epoch, with and without a block, answers of memory in any order, rolls,
+//! commands; bursts of requests, and outputs that are held back.
 //!
 //! Hit here: the rows `gtsc.l2.*` and the races `mgcc.race.gtsc_l2_*` (together with `gtsc_system`, where events overlap).
 
@@ -10,7 +11,9 @@ use gtsc_bench::widths;
 use pair::Pair;
 use std::collections::BTreeSet;
 use weft_mgcc::l2::L2Params;
+use weft_mgcc::msg::{Maint, Roll};
 use weft_mgcc::params::Tsm;
+use weft_mgcc_bench::bench::Msg;
 use weft_mgcc_bench::golden::msg::{Data, Work};
 use weft_mgcc_bench::golden::time::Time;
 
@@ -28,12 +31,12 @@ const OVERLAPPING: [&str; 4] = [
 
 #[test]
 fn every_event_as_the_model() {
-    let tight = L2Params { size: 256, ways: 2, tsm: Tsm { l2_mshrs: 8, ..widths(7) }, ..small(7) };
+    let tight = L2Params { size: 128, ways: 2, tsm: Tsm { l2_mshrs: 8, ..widths(7) }, ..small(7) };
     let one = Tsm { banks: 1, il: 6, l2_mshrs: 8, ..widths(16) };
     let sets = [small(8), small(6), tight, L2Params { tsm: one, size: 1024, ..small(8) }];
     let mut missed: Option<BTreeSet<String>> = None;
     for (seed, p) in sets.iter().enumerate() {
-        let mut pair = Pair::new(p, 10 + seed as u64, 1 + 4 * seed as u64);
+        let mut pair = Pair::new(p, 60 + seed as u64, 1 + 4 * seed as u64);
         pair.run(700);
         let now: BTreeSet<String> = pair.bench.uncovered(&OVERLAPPING).into_iter().collect();
         missed = Some(match missed {
@@ -74,6 +77,30 @@ fn stamps_of_the_specification() {
     }
     let a = pair.alone(line, Time::new(0, 3), 82, READ);
     assert_eq!((a.wts, a.rts, a.data.is_some()), (92, 102, true), "after an eviction");
+}
+
+#[test]
+fn landed_answers_take_turns() {
+    Pair::new(&small(16), 5, 10).landed_answers_take_turns(12);
+}
+
+/// What leaves is offered whether anybody is ready for it or not.
+#[test]
+fn outputs_are_offered() {
+    let mut pair = Pair::new(&small(6), 4, 10);
+    let line = pair.lines[0];
+    for channel in ["l1_rsp", "mem_req", "roll_ask", "roll_ack", "maint_done"] {
+        pair.bench.sink_mut(channel).chance = 0.0;
+    }
+    pair.ask_only(line, Time::new(0, 60), 0, READ);
+    pair.offers("mem_req");
+    pair.memory_brings();
+    pair.offers("l1_rsp");
+    pair.offers("roll_ask");
+    pair.bench.send("roll", Msg::of::<Roll>(&small(6).tsm, &[("epoch", 1)]));
+    pair.offers("roll_ack");
+    pair.bench.send("maint", Msg::of::<Maint>(&(), &[("op", 1)]));
+    pair.offers("maint_done");
 }
 
 /// At TS_MAX everything waits for a roll, and goes on with data kept.

@@ -50,7 +50,7 @@ const SHAPE: Shape = Shape { waves: 6, length: 14, kernels: 2, lines: 10, lease:
 fn random_programs_are_coherent() {
     let mut missed: Option<BTreeSet<String>> = None;
     let mut rolls = 0;
-    for (seed, ts) in [(1, 6), (2, 7), (3, 8), (4, 16), (5, 6), (6, 7)] {
+    for (seed, ts) in [(79, 6), (80, 7), (81, 8), (82, 16), (83, 6), (84, 7)] {
         let lease = if seed % 2 == 0 { 10 } else { 3 };
         let lines = if seed % 3 == 0 { 4 } else { SHAPE.lines };
         let mut world = world(ts, Inject::None, Shape { lease, lines, ..SHAPE }, seed);

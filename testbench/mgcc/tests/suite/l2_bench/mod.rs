@@ -17,6 +17,7 @@ pub use l1s::{Ask, L1};
 pub use memory::{Grant, MemReq, Memory, Time, golden_atomic, op};
 pub use step::Answered;
 
+use crate::wire::far;
 use ports::{Bytes, Mask, Ports};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -49,6 +50,8 @@ pub struct Mood {
     /// Chance that the memory performs a request in a cycle, and that an answer is brought.
     pub serve: f64,
     pub bring: f64,
+    /// Acknowledgements are not taken.
+    pub shut: bool,
     /// Chance that another GPU reads or writes a line in a cycle.
     pub others: f64,
     /// Chance that an L1's clock rises by itself in a cycle.
@@ -69,6 +72,7 @@ impl Mood {
             mem_ready: 1.0,
             serve: 1.0,
             bring: 1.0,
+            shut: false,
             others: 0.0,
             clocks: 0.0,
             roll: 0.0,
@@ -87,6 +91,7 @@ impl Mood {
             mem_ready: some(rng, &[0.1, 0.6, 1.0, 1.0]),
             serve: some(rng, &[0.05, 0.3, 1.0]),
             bring: some(rng, &[0.05, 0.3, 1.0]),
+            shut: false,
             others: some(rng, &[0.0, 0.02, 0.1]),
             clocks: some(rng, &[0.0, 0.01, 0.1]),
             roll: some(rng, &[0.0, 0.002, 0.01]),
@@ -151,7 +156,8 @@ pub struct Bench {
     pub sent: Vec<MemReq>,
     pub notes: Vec<(u64, u64)>,
     pub answers: Vec<Answered>,
-    maint: Option<u64>,
+    /// Command that is offered.
+    pub maint: Option<u64>,
     pub maint_done: u64,
 }
 
@@ -271,7 +277,7 @@ fn lines(p: &L2Params) -> Vec<u64> {
     let mut lines = Vec::new();
     for set in 0..sets.min(2) {
         for tag in 0..u64::from(3 * p.ways) {
-            let inside = tag * sets + set;
+            let inside = far(tag, p.tag_bits()) * sets + set;
             let bank = if select == 0 { 0 } else { BANK << low };
             lines.push((inside >> low) << (low + select) | bank | (inside & ((1 << low) - 1)));
         }

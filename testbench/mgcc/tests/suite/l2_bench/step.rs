@@ -151,14 +151,13 @@ impl Bench {
             op::AMO => [rng.random_range(0..11), rng.random_range(0..2), rng.random_range(0..16), 0],
             _ => [0; 4],
         };
-        // A home bank carries atomics out, those on 8 bytes too.
-        let wide = self.p.home.is_some() && op == op::AMO && rng.random_bool(0.5);
+        let wide = op == op::AMO && rng.random_bool(0.5);
         let amo = if wide { [amo[0], amo[1], amo[2] & !1, 1] } else { amo };
         // Words of atomics and masks stay within the bytes of this GPU.
         let amo = if self.own == Mask::MAX { amo } else { [amo[0], amo[1], amo[2] % 8, amo[3]] };
         let mask = if op == op::WR { mask & self.own } else { mask };
         let mut data = fresh(rng);
-        if self.p.home.is_some() && op == op::AMO && !wide {
+        if op == op::AMO && !wide {
             // L1s send operands of 4 bytes with a high half of zeros.
             data[4..8].fill(0);
         }
@@ -279,6 +278,7 @@ impl Bench {
 
     fn take_outputs(&mut self) {
         let control = if self.mood.ask > 0.0 { 0.7 } else { 1.0 };
+        let control = if self.mood.shut { 0.0 } else { control };
         let ready = [self.mood.rsp_ready, self.mood.mem_ready, control, control];
         for (name, chance) in ["l1_rsp", "mem_req", "roll_ack", "maint_done"].into_iter().zip(ready) {
             let ready = self.chance(chance);

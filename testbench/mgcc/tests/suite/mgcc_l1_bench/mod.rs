@@ -6,7 +6,7 @@ mod memory;
 
 pub use memory::Memory;
 
-use crate::wire::{AMOS, answer_message, compare_l1, cu_message, data_of, layout, work_of};
+use crate::wire::{AMOS, answer_message, compare_l1, cu_message, data_of, far, layout, work_of};
 use rand::Rng;
 use std::collections::{BTreeMap, VecDeque};
 use weft_blocks::msg::{AmoOp, CuReq as CuReqMsg, CuRsp as CuRspMsg};
@@ -160,6 +160,7 @@ impl Trial {
         b.source::<Roll>("roll", &p.tsm);
         b.sink::<RollAck>("roll_ack", &p.tsm);
         b.set("own", OWN);
+        crate::wire::age_alike(&mut b.sim, p.sets());
         b.sink_mut("up_req").chance = traffic.ready;
         b.sink_mut("roll_ack").chance = traffic.ready;
         b.sink_mut("cu_rsp").chance = if traffic.slow_cu { 0.8 } else { 1.0 };
@@ -226,7 +227,7 @@ impl Trial {
     /// A random request.
     fn random(&mut self) {
         let rng = &mut self.b.rng;
-        let line = rng.random_range(0..self.traffic.lines);
+        let line = far(rng.random_range(0..self.traffic.lines), self.p.tsm.line_bits());
         let any = 1u64 << rng.random_range(0..64) | rng.random::<u64>();
         let wide = rng.random_bool(0.5);
         let word = rng.random_range(0..16u32) & if wide { 14 } else { 15 };
@@ -287,7 +288,7 @@ impl Trial {
             self.begin_epoch();
         }
         if self.b.rng.random_bool(self.traffic.others) {
-            let line = self.b.rng.random_range(0..self.traffic.lines);
+            let line = far(self.b.rng.random_range(0..self.traffic.lines), self.p.tsm.line_bits());
             self.memory.other_writer(line, &mut self.b.rng);
         }
         if let Some((_, epoch)) = self.untold.take_if(|(due, _)| *due <= now) {

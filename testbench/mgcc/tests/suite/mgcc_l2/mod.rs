@@ -63,6 +63,8 @@ fn random_traffic() {
     for seed in 40..43 {
         run(&two, seed, 6_000, [10, 5], &mut seen);
     }
+    // Lists compete for a pool that is smaller than what may wait.
+    run(&L2Params { pool: 2, ..small(8) }, 50, 6_000, [10, 5], &mut seen);
     assert_eq!(
         missing(&small(8), &seen, &["mgcc.race.l2_uncovered", "mgcc.race.l2_maint_locked"]),
         Vec::<String>::new()
