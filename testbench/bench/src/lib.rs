@@ -57,6 +57,13 @@ impl Msg {
     }
 }
 
+/// Whether a receiver waits for an offer before it is ready; drawn from the channel's name and a seed. A sender must work with both: one that waits, too, for
+/// ready before it offers would wait for ever.
+pub fn patient(channel: &str, seed: u64) -> bool {
+    let mixed = channel.bytes().fold(seed, |all, byte| (all ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    mixed.count_ones() & 1 == 1
+}
+
 /// A value of `width` random bits.
 pub fn random_bits(rng: &mut SmallRng, width: u32) -> Bv {
     let limbs: Vec<u64> = (0..width.div_ceil(64)).map(|_| rng.random()).collect();
@@ -85,6 +92,7 @@ pub struct Sink {
     held: Option<Msg>,
     /// Chance to be ready in a cycle.
     pub chance: f64,
+    patient: bool,
     /// It was ready in the cycle before the present one.
     pub is_ready: bool,
     /// Messages taken and not yet looked at, with the cycle.
@@ -122,10 +130,10 @@ impl Source {
 impl Sink {
     /// Looks at the channel in this cycle.
     fn advance(&mut self, name: &str, sim: &mut Sim, rng: &mut SmallRng) {
-        let ready = rng.random_bool(self.chance);
+        let offered = sim.get(self.valid) == 1;
+        let ready = rng.random_bool(self.chance) && (offered || !self.patient);
         self.is_ready = ready;
         sim.set(self.ready, u64::from(ready));
-        let offered = sim.get(self.valid) == 1;
         if let Some(held) = &self.held {
             let stands = offered && self.leaves.iter().all(|(n, port)| is(sim, *port, held.wide(n)));
             assert!(stands, "cycle {}: {name} withdraws its offer of {held:?}", sim.cycle());
@@ -217,7 +225,8 @@ impl Bench {
         let leaves = leaves_of::<T>(shape, "").into_iter().map(port).collect();
         let (valid, ready) = (self.output(&format!("{name}_valid")), self.input(&format!("{name}_ready")));
         let got = VecDeque::new();
-        let sink = Sink { valid, leaves, ready, held: None, chance: 1.0, is_ready: false, got };
+        let patient = patient(name, self.seed);
+        let sink = Sink { valid, leaves, ready, held: None, chance: 1.0, patient, is_ready: false, got };
         self.sinks.insert(name.to_string(), sink);
     }
 

@@ -133,6 +133,30 @@ fn releases_during_a_fence_share_the_next_one() {
 }
 
 #[test]
+fn the_last_acknowledgement_waits_for_the_completion_before() {
+    for seed in 0..24 {
+        let mut bench = Bench::new(4, 2, 2, true);
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut run = |bench: &mut Bench, taken: bool| {
+            for _ in 0..400 {
+                stimulus(bench, &Mood::open(), &mut rng);
+                bench.messages(&mut || true);
+                bench.completion(taken);
+                bench.inputs();
+                bench.step();
+            }
+        };
+        for _ in 0..2 {
+            bench.release();
+            run(&mut bench, false);
+        }
+        assert_eq!(bench.fences, 1, "nobody has taken the first completion, so the second cannot be told");
+        run(&mut bench, true);
+        finish(&bench, 2);
+    }
+}
+
+#[test]
 fn the_counter_has_the_bits_of_section_7() {
     for gpus in 2..=16 {
         let p = FenceParams { sys: small_sys(gpus, 1), home: 0, flush: true, early: false };

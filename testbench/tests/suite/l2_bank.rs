@@ -7,7 +7,7 @@
 #[allow(dead_code)] // The bench serves two tests.
 use crate::l2_bench;
 
-use l2_bench::{Bench, Seen};
+use l2_bench::{Bench, Role, Seen};
 use weft_blocks::cache::l2::{Caching, L2Params};
 use weft_blocks::msg::Sys;
 use weft_rtl::transitions::{Columns, Transitions};
@@ -121,9 +121,26 @@ fn without_a_directory_acknowledgements_need_the_data_step_only() {
 
 #[test]
 fn hits_stream_at_one_per_cycle_and_take_three_cycles() {
-    let mut bench = Bench::new(&small(), 60);
-    let count = 24;
-    assert_eq!(bench.stream_of_hits(count), count + 3);
+    for role in [Role::Home, Role::Leaf] {
+        let mut bench = Bench::new(&small(), 60);
+        let count = 24;
+        assert_eq!(bench.stream_of_hits(role, count), count + 3);
+    }
+}
+
+#[test]
+fn a_bank_that_has_done_nothing_gives_a_token_back_at_once() {
+    assert_eq!(Bench::new(&small(), 62).idle_token(), 3, "taken, given back, received");
+}
+
+#[test]
+fn lines_served_elsewhere_hold_three_quarters_of_mshrs_and_entries() {
+    let (p, bench) = (small(), || Bench::new(&small(), 61));
+    let lines = |bench: &mut Bench| bench.accepted_without_answer(|lines, n| lines[n]);
+    assert_eq!(lines(&mut bench()), p.mshr_quota() as usize, "MSHRs, one for each line");
+    let few = p.mshr_quota() as usize / 2;
+    let loads = |bench: &mut Bench| bench.accepted_without_answer(|lines, n| lines[n % few]);
+    assert_eq!(loads(&mut bench()), p.pool_quota() as usize, "entries, one for each load of these lines");
 }
 
 /// Identifiers of a table's rows.

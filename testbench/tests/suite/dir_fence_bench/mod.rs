@@ -184,6 +184,12 @@ impl Bench {
     }
 
     pub fn outputs(&mut self, mut ready: impl FnMut() -> bool) {
+        self.messages(&mut ready);
+        self.completion(ready());
+    }
+
+    /// All but completions.
+    pub fn messages(&mut self, ready: &mut impl FnMut() -> bool) {
         let home = self.p.home;
         for b in 0..self.banks.len() {
             self.bank_outputs(b, ready(), ready());
@@ -205,7 +211,10 @@ impl Bench {
             self.foreign[to as usize].acks -= 1;
             self.counts[2] += 1;
         }
-        if let Some(m) = self.done.take(&mut self.sim, ready()) {
+    }
+
+    pub fn completion(&mut self, ready: bool) {
+        if let Some(m) = self.done.take(&mut self.sim, ready) {
             let seq = self.completions.pop_front().expect("a completed fence");
             assert_eq!(m[0], seq % 256, "the last release covered");
             self.completed += 1;

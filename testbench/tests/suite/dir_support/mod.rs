@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weft_bench::Checked;
+use weft_bench::{Checked, patient};
 use weft_blocks::msg::Sys;
 use weft_engine::{InPort, OutPort, Sim};
 use weft_rtl::ir::{Module, ProbeKind};
@@ -65,6 +65,7 @@ pub struct Receiver {
     valid: OutPort,
     ready: InPort,
     leaves: Vec<OutPort>,
+    patient: bool,
 }
 
 impl Receiver {
@@ -73,13 +74,15 @@ impl Receiver {
             valid: sim.output(&format!("{name}_valid")).unwrap(),
             ready: sim.input(&format!("{name}_ready")).unwrap(),
             leaves: leaves.iter().map(|l| sim.output(&format!("{name}_{l}")).unwrap()).collect(),
+            patient: patient(name, 0),
         }
     }
 
     /// Drives ready for this cycle and returns the message transferred in it.
     pub fn take(&self, sim: &mut Sim, ready: bool) -> Option<Vec<u64>> {
-        sim.set(self.ready, u64::from(ready));
-        let here = ready && sim.get(self.valid) == 1;
+        let offered = sim.get(self.valid) == 1;
+        sim.set(self.ready, u64::from(ready && (offered || !self.patient)));
+        let here = ready && offered;
         here.then(|| self.leaves.iter().map(|l| sim.get(*l)).collect())
     }
 }

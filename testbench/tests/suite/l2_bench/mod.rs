@@ -8,6 +8,7 @@ mod gpu;
 mod held;
 mod model;
 mod ports;
+mod quota;
 mod receive;
 pub mod request;
 mod world;
@@ -433,10 +434,9 @@ impl Bench {
         assert_eq!(self.counter("l2_accesses"), all, "every access hits, merges or misses");
     }
 
-    /// Loads one home line until it is there, then `count` times in successive cycles; cycles from the first offer to the
-    /// last answer.
-    pub fn stream_of_hits(&mut self, count: u64) -> u64 {
-        let line = self.lines_of(&[Role::Home])[0];
+    /// Loads a line until it is there, then `count` times in successive cycles; cycles from the first offer to the last answer.
+    pub fn stream_of_hits(&mut self, role: Role, count: u64) -> u64 {
+        let line = self.lines_of(&[role])[0];
         for _ in 0..20 {
             self.cycle();
         }

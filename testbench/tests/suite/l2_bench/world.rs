@@ -458,4 +458,19 @@ impl Bench {
             b.tokens[1] += u64::from(b.order.waits_for() > 0);
         });
     }
+
+    /// Cycles that an idle bank keeps a token.
+    ///
+    /// # Panics
+    /// When it does not come back.
+    pub fn idle_token(&mut self) -> u64 {
+        (0..20).for_each(|_| self.cycle());
+        let start = self.sim.cycle();
+        self.start_order();
+        while self.token_out {
+            assert!(self.sim.cycle() < start + 100, "the token does not come back");
+            self.cycle();
+        }
+        self.sim.cycle() - start
+    }
 }
