@@ -53,6 +53,14 @@ impl Row {
         self.command.split_whitespace().any(|word| word == "--inject")
     }
 
+    /// Family and planted fault, if there is one.
+    pub(super) fn planted(&self) -> Option<(&str, &str)> {
+        let mut words = self.command.split_whitespace();
+        let family = words.next()?;
+        words.find(|word| *word == "--inject")?;
+        Some((family, words.next()?))
+    }
+
     /// Whether something is wrong.
     pub fn is_violation(&self) -> bool {
         !matches!(self.end.as_str(), "all" | "limit" | "walks")

@@ -1,13 +1,14 @@
 //! What is proved, and by what: tables of the records that campaigns keep.
 //!
 //! `<!-- weft: explored -->` in a page is the place of what was explored, `explored faults` of the ways to planted faults, `mutants` of what sees
-//! the mutants of each block, `mutants kinds` of each kind, `mutants survivors` of those that nothing sees,
-//! `mutants twice` of one in each block that several means see, `stress` of random operations, `stress faults` of planted faults that they were asked for, `formal`
+//! the mutants of each block, `mutants protocols` of each protocol, `mutants kinds` of each kind, `mutants survivors` of those that nothing sees,
+//! `mutants twice` of one in each block that several means see, `stress` of random operations, `stress faults` of planted faults that they were asked for, `faults` of what explorations and random programs say of each, `formal`
 //! of assertions, `circuits` of random circuits, `readers` of readers under random input.
 
 pub mod explored;
 mod formal;
 mod mutants;
+mod planted;
 mod sheet;
 mod stress;
 
@@ -23,15 +24,17 @@ struct Part {
     make: fn(&Path) -> Result<Vec<Block>, Error>,
 }
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 13] = [
     Part { mark: "explored", heading: "Every interleaving", make: explored::sound },
     Part { mark: "explored faults", heading: "Ways to planted faults", make: explored::faults },
     Part { mark: "mutants", heading: "Mutants", make: mutants::blocks },
+    Part { mark: "mutants protocols", heading: "Mutants of each protocol", make: mutants::protocols },
     Part { mark: "mutants kinds", heading: "Kinds of mutants", make: mutants::kinds },
     Part { mark: "mutants survivors", heading: "Mutants that nothing sees", make: mutants::survivors },
     Part { mark: "mutants twice", heading: "Mutants that several means see", make: mutants::twice },
     Part { mark: "stress", heading: "Random operations", make: stress::table },
     Part { mark: "stress faults", heading: "Planted faults and random operations", make: stress::faults },
+    Part { mark: "faults", heading: "Planted faults by two means", make: planted::both },
     Part { mark: "formal", heading: "Assertions", make: formal::table },
     Part { mark: "circuits", heading: "Random circuits", make: sheet::circuits },
     Part { mark: "readers", heading: "Readers", make: sheet::readers },

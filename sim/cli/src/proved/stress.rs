@@ -31,32 +31,42 @@ pub fn table(records: &Path) -> Result<Vec<Block>, Error> {
 
 /// A planted fault that random programs were asked for.
 #[derive(Deserialize)]
-struct Fault {
-    fabric: String,
-    protocol: String,
-    fault: String,
+pub(super) struct Fault {
+    pub fabric: String,
+    pub protocol: String,
+    /// As KEY=VALUE.
+    pub fault: String,
     /// Operations until it was found, or all.
-    operations: u64,
+    pub operations: u64,
     /// What has shown it.
     shown: String,
 }
 
 impl Fault {
-    fn is_found(&self) -> bool {
+    pub fn is_found(&self) -> bool {
         self.shown != "NOT FOUND" && !self.shown.starts_with("status")
     }
 }
 
+/// All faults that were asked for.
+pub(super) fn asked(records: &Path) -> Result<Vec<Fault>, Error> {
+    let file = records.join("stress-faults.csv");
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let wrong = || format!("{} is no record of scripts/stress --faults", file.display());
+    csv::Reader::from_path(&file)
+        .with_context(wrong)?
+        .deserialize()
+        .map(|row| row.with_context(wrong))
+        .collect()
+}
+
 /// A line for each fabric and fault, over protocols.
 pub fn faults(records: &Path) -> Result<Vec<Block>, Error> {
-    let file = records.join("stress-faults.csv");
     let mut of: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
-    if file.exists() {
-        let wrong = || format!("{} is no record of scripts/stress --faults", file.display());
-        for fault in csv::Reader::from_path(&file).with_context(wrong)?.deserialize() {
-            let fault: Fault = fault.with_context(wrong)?;
-            of.entry(format!("`{} {}`", fault.fabric, fault.fault)).or_default().push(fault);
-        }
+    for fault in asked(records)? {
+        of.entry(format!("`{} {}`", fault.fabric, fault.fault)).or_default().push(fault);
     }
     let line = |(name, asked): (&String, &Vec<Fault>)| {
         let found = || asked.iter().filter(|fault| fault.is_found());

@@ -1,6 +1,7 @@
 //! Tables of small records.
 
 use super::*;
+use std::collections::BTreeSet;
 use std::fs;
 
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -35,6 +36,16 @@ fn operations_are_summed_by_fabric_and_protocol() {
 }
 
 #[test]
+fn every_controller_that_is_mutated_belongs_to_a_protocol() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/mutants");
+    let made = std::process::Command::new(script).arg("--list").output().expect("the script");
+    let list = String::from_utf8(made.stdout).expect("text");
+    let listed: BTreeSet<&str> = list.lines().collect();
+    let known: BTreeSet<&str> = mutants::PROTOCOLS.iter().flat_map(|(_, blocks)| *blocks).copied().collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
 fn of_each_block_the_first_mutant_that_most_means_see() {
     let row = |line: u32, program: &str| {
         let mutant = format!("a@f.rs:{line}#0:stale");
@@ -58,6 +69,27 @@ fn a_fault_says_which_protocols_it_was_found_on() {
 }
 
 #[test]
+fn a_fault_has_one_line_for_explorations_and_random_programs() {
+    let explored = "command,hardware,end,states,depth,reached,rows\n\
+        spandex --mix a --inject spandex-llc:early-ack,00,a wrong value,9,31,1,2\n\
+        spandex --mix b --inject spandex-llc:early-ack,00,a wrong value,9,29,1,2\n\
+        spandex --mix b --inject gpu-l1:no-stale,00,all,9,29,1,2\n";
+    let asked = "fabric,protocol,fault,operations,shown\n\
+        flat-gpu-small,s-flex,inject=llc-early-ack,1200,check\n\
+        spandex-soc-small,s-mesi-gpu,inject=llc-early-ack,1000000,NOT FOUND\n\
+        flat-gpu-small,h-mesi-gpu,inject=l3-early-put,5,check\n";
+    let folder = folder(&[("explored.csv", explored), ("stress-faults.csv", asked)]);
+    let page = filled(&folder, "faults");
+    for line in [
+        "| spandex | `llc-early-ack` | 29 | 1 of 2 | 1 200 |",
+        "| spandex | `gpu-l1-no-stale` | not found | 0 of 0 | - |",
+        "| hmesi | `l3-early-put` | - | 1 of 1 | 5 |",
+    ] {
+        assert!(page.contains(line), "{page}");
+    }
+}
+
+#[test]
 fn mutants_are_counted_by_catcher_and_survivors_are_argued() {
     let row = |mutant: &str, verdict: &str, bench: &str| {
         format!(
@@ -77,11 +109,15 @@ fn mutants_are_counted_by_catcher_and_survivors_are_argued() {
     let folder = folder(&[("mutants/tsu.jsonl", &rows), ("mutants/exceptions.csv", why)]);
     let page = filled(&folder, "mutants");
     assert!(
-        page.contains("| block | mutants | equivalent | undecided | assertion % | bench % | any % |"),
+        page.contains(
+            "| block | mutants | equivalent | argued | undecided | assertion % | bench % | any % |"
+        ),
         "{page}"
     );
-    assert!(page.contains("| `tsu` | 5 | 1 | 1 | 0.0 | 50.0 | 50.0 |"), "{page}");
-    assert!(filled(&folder, "mutants kinds").contains("| `stale` | 5 | 1 | 1 | 0.0 | 50.0 | 50.0 |"));
+    assert!(page.contains("| `tsu` | 5 | 1 | 1 | 0 | 0.0 | 66.7 | 66.7 |"), "{page}");
+    assert!(filled(&folder, "mutants kinds").contains("| `stale` | 5 | 1 | 1 | 0 | 0.0 | 66.7 | 66.7 |"));
+    let page = filled(&folder, "mutants protocols");
+    assert!(page.contains("| MGCC | 1 of 3 | 3 | 66.7 | 0 | - |"), "{page}");
     let page = filled(&folder, "mutants survivors");
     assert!(page.contains("| `a@f.rs:2#0:stale` | no difference found | never both |"), "{page}");
     assert!(page.contains("| `a@f.rs:5#0:stale` | no difference found | not argued |"), "{page}");
