@@ -18,14 +18,14 @@ const TEXTS: [&str; 4] = [
      C %2 4 alu %1\nS 4 0x1100+4 =%2\nE\nblock 1,0,0\nwave 1\nS 4 [0x1000,0x1010] =# m=5\nW %1\nE\n",
     "weft-trace 1\nlanes 64\nkernel k0 grid 8,1,1 block 384,1,1 lds 0\nblock 3,0,0\nwave 1\nS 8 0x2028+0 =# m=40000\nE\n\
      block 4,0,0\nwave 4\nA %2 max 4 0x2008+0 =# m=20000000000000 k=N\nF ar sys\nE\n",
-    "weft-trace 1\nlanes 2\nkernel c grid 4,1,1 block 2,1,1 lds 16 cpus 2\nblock 0,0,0\nwave 0\nS 4 0x40+0 =7 m=1 k=P a=rel s=gpu\n\
-     E\nblock 3,0,0\nwave 0\nX %1 4 0x0+4\nY 4 0x8+4 =%1\nB\nA %3 cas 8 0x80-8 =9 k=P a=ar r=1 c=3\nE\n",
+    "weft-trace 1\nlanes 2\nkernel c grid 4,1,1 block 2,1,1 lds 16 cpus 2\nblock 0,0,0\nwave 0\nS 4 0x40+0 =7 m=1 k=P a=rel s=gpu h=ReqO+data,line\n\
+     E\nblock 3,0,0\nwave 0\nX %1 4 0x0+4\nY 4 0x8+4 =%1\nB\nA %3 cas 8 0x80-8 =9 k=P a=ar r=1 c=3 h=ReqWT\nE\n",
     "weft-trace 1 ; a comment\nlanes 32\nkernel a grid 1,1,1 block 32,1,1 lds 0\nblock 0,0,0\nwave 0\nC 12 sfu\nC %1 1 mem\nF acq cu\nE\n\
      kernel b grid 1,1,1 block 1,1,1 lds 0\n",
 ];
 
 const WORDS: &str = "kernel  grid  block  lds  cpus  wave  copy  lanes  L  S  A  C  F  B  W  X  Y  E  \
-    k=Q  a=acq  s=cta  r=1  m=ffffffff  =#  alu  add  cas  acq  rel  ar";
+    k=Q  a=acq  s=cta  r=1  h=ReqS,line  m=ffffffff  =#  alu  add  cas  acq  rel  ar";
 
 /// A trace is also made a program, whose pages and arrays are those that the trace touches.
 fn program(trace: Result<Trace, impl ToString>) -> Result<(), String> {
