@@ -1,4 +1,6 @@
-//! `tu-gpu` alone: messages one by one, back-pressure, messages that cannot come. Random work is in the tests of `gpu-l1`, which have the unit below it.
+//! `tu-gpu` alone: messages one by one and at random, back-pressure, messages that cannot come. The tests of `gpu-l1` have the unit below it, too.
+
+mod random;
 
 use crate::words::{line_of, small_spandex};
 use weft_bench::{Bench, Msg, random_bits};
