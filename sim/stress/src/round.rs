@@ -48,11 +48,13 @@ pub struct Fault {
     pub kind: String,
     /// What is wrong, where and when.
     pub text: String,
+    /// Nothing failed while it ran: an axiom says so of its recording.
+    pub judged: bool,
 }
 
 impl Fault {
     fn new(kind: &str, text: impl ToString) -> Fault {
-        Fault { kind: kind.into(), text: text.to_string() }
+        Fault { kind: kind.into(), text: text.to_string(), judged: false }
     }
 }
 
@@ -188,7 +190,7 @@ impl Hardware {
         let Some(model) = Model::of(reader.head()) else { return Ok(0) };
         let report = judge(&mut reader, model).map_err(|e| broken(&e))?;
         match report.violations.first() {
-            Some(violation) => Err(Fault::new(violation.axiom, violation)),
+            Some(violation) => Err(Fault { judged: true, ..Fault::new(violation.axiom, violation) }),
             None => Ok(report.counts.events + report.counts.constant),
         }
     }

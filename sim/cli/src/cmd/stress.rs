@@ -19,7 +19,8 @@ A round is a program on the fabric: loads, stores, atomics and fences of all siz
 model knows, on few lines or many, with false sharing, barriers, pauses and copies of the host. Groups of 8 rounds share \
 hardware, whose parameters are drawn, too: small queues and tables, odd sizes, latencies. Every round runs with all \
 checks, its memory is compared at its end, and its execution is judged by the axioms of the fabric's model. A failing \
-round is made small and written as a trace that `weft run` runs again.\n\n\
+round is made small and written as a trace that `weft run` runs again, with a \
+recording for `weft check` where only an axiom is broken.\n\n\
 An operation is a load, store or atomic of one lane of a wave.\n\n\
 Exit status: 0 if nothing failed; 1 if a round failed; 2 if the command is wrong.";
 
@@ -162,7 +163,7 @@ fn watched(args: &Args, campaign: &Campaign) -> Result<Made, Failure> {
     made
 }
 
-/// Tells of a failing round; the command that runs it again.
+/// Tells of a failing round; the commands that show it again.
 fn show(args: &Args, failing: &Failing) -> Result<String, Failure> {
     let Failing { round, fault, operations, small: (case, left), runs } = failing;
     say(format!("round {round} failed: {fault}", fault = fault.text))?;
@@ -184,8 +185,16 @@ fn show(args: &Args, failing: &Failing) -> Result<String, Failure> {
         path.display().to_string()
     };
     let run = format!("weft run {} --workload {at} --set cta_schedule=contiguous{sets}", args.fabric);
+    if !left.judged {
+        say(format!("    {run}"))?;
+        return Ok(run);
+    }
+    let recorded = Path::new(&at).with_extension("weftrec");
+    let run = format!("{run} --record {}", recorded.display());
+    let check = format!("weft check {}", recorded.display());
     say(format!("    {run}"))?;
-    Ok(run)
+    say(format!("    {check}"))?;
+    Ok(format!("{run} && {check}"))
 }
 
 fn stem(fabric: &str) -> String {
