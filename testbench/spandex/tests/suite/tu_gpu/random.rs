@@ -26,7 +26,8 @@ struct Open {
     /// What the bank must get, until it does.
     asks: Option<Msg>,
     flying: Vec<Flying>,
-    /// Words without an answer; failed words that must be asked for again.
+    /// Words of the transaction; those without an answer; failed words that must be asked for again.
+    asked: u64,
     left: u64,
     again: u64,
     nacks: u64,
@@ -37,8 +38,8 @@ struct Open {
 struct World {
     u: Unit,
     open: BTreeMap<u64, Open>,
-    /// What the forwards' answers must be.
-    refusals: VecDeque<[u64; 6]>,
+    /// What the forwards' answers must be; and the words that a Nack names.
+    refusals: VecDeque<([u64; 6], Option<u64>)>,
     lines: Vec<u64>,
     answered: u64,
     escalated: u64,
@@ -88,8 +89,18 @@ impl World {
         let fields: Vec<(&str, u64)> = same.into_iter().chain(place).chain([("op", asked as u64)]).collect();
         let asks = Msg::of::<weft_spandex::msg::Req>(&self.u.s, &fields).with("data", data);
         let (flying, asks, words_of) = (Vec::new(), Some(asks), [0; 8]);
-        let new =
-            Open { op, line, asks, flying, left: words, again: 0, nacks: 0, words: words_of, peer: false };
+        let new = Open {
+            op,
+            line,
+            asks,
+            flying,
+            asked: words,
+            left: words,
+            again: 0,
+            nacks: 0,
+            words: words_of,
+            peer: false,
+        };
         self.open.insert(tag, new);
     }
 
@@ -178,10 +189,10 @@ impl World {
             assert_eq!((m.wide("data"), m.get("peer")), (&line_of(&of.words), u64::from(of.peer)));
         }
         if of.op == GpuOp::At {
-            let mask = of.words.iter().enumerate().filter(|(_, word)| **word != 0);
-            mask.for_each(|(at, word)| {
-                assert_eq!(m.wide("data").slice(32 * at as u32, 32).low_u64(), u64::from(*word));
-            });
+            for at in (0..8).filter(|at| of.asked >> at & 1 == 1) {
+                let old = m.wide("data").slice(32 * at as u32, 32).low_u64();
+                assert_eq!(old, u64::from(of.words[at]), "word {at}");
+            }
         }
         self.answered += 1;
     }
@@ -206,9 +217,9 @@ impl World {
         ];
         self.u.b.send("fwd", Msg::of::<Fwd>(&self.u.s, &fields));
         self.refusals.push_back(match op {
-            FwdOp::Inv => [RspOp::Ack as u64, line, OWN, src, tbe, 0],
-            FwdOp::ReqV => [RspOp::NackV as u64, line, OWN, req, tag, direct],
-            _ => [RspOp::NackWt as u64, line, OWN, req, tag, direct],
+            FwdOp::Inv => ([RspOp::Ack as u64, line, OWN, src, tbe, 0], None),
+            FwdOp::ReqV => ([RspOp::NackV as u64, line, OWN, req, tag, direct], Some(mask)),
+            _ => ([RspOp::NackWt as u64, line, OWN, req, tag, direct], Some(mask)),
         });
     }
 
@@ -222,7 +233,9 @@ impl World {
         }
         while let Some((_, m)) = self.u.b.received("rsp_out") {
             let found = ["op", "line", "src", "dst", "tag", "direct"].map(|f| m.get(f));
-            assert_eq!(Some(found), self.refusals.pop_front(), "forwards are answered in order");
+            let (expected, words) = self.refusals.pop_front().expect("an answer of a forward");
+            assert_eq!(found, expected, "forwards are answered in order");
+            assert!(words.is_none_or(|words| m.get("mask") == words), "the words of the forward");
         }
     }
 }
