@@ -29,6 +29,19 @@ fn a_block_and_a_fabric_are_those_committed() {
         rows.contains("rdma-4gpu-small  protocol=rdma  bfs source=karate") && !rows.contains("not verified"),
         "{rows}"
     );
+    let said = stdout(&[
+        "digest",
+        "--check",
+        "srsp-64cu-small,protocol=hlrc",
+        "--table",
+        "runs",
+        "--dir",
+        COMMITTED,
+    ]);
+    assert!(
+        said.contains("4 rows, none moved"),
+        "two programs, on the fabric as it is and under pressure: {said}"
+    );
 }
 
 #[test]
@@ -62,6 +75,11 @@ fn a_new_folder_gets_all_rows() {
 #[test]
 fn wrong_input_about_digests_is_one_sentence() {
     refused(&["digest", "fifi"], "nothing in the tables has the name fifi");
+    refused(
+        &["digest", "rec-4gpu-small,protocol=recc"],
+        "no row of that fabric has such keys; legal are those of",
+    );
+    refused(&["digest", "fifo,depth=3"], "nothing in the tables has the name fifo,depth=3");
     refused(&["digest", "--check", "fifo", "--dir", "/nosuch"], "/nosuch/blocks.csv cannot be read");
     refused(&["digest", "--check", "--write"], "cannot be used with");
     let folder = copies();

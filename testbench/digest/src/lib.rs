@@ -5,7 +5,7 @@
 //! | --- | --- | --- |
 //! | `blocks.csv` | a block of the catalog at one of its parameter sets ([`weft_catalog::sets`]) | digests of Verilog, of Verilog without observers, storage table and interface, storage bits |
 //! | `fabrics.csv` | a built-in fabric under one of its protocols | the same |
-//! | `runs.csv` | two short programs on each small fabric under each protocol | cycles, figures of the family, digests of all counters and of all covers |
+//! | `runs.csv` | two short programs on each small fabric under each protocol, as it is and under pressure (`pressed.rs`) | cycles, figures of the family, digests of all counters and of all covers |
 //! | `cosim.csv` | a block that Verilator was seen to agree on with the engine ([`agreement`]) | digests of its Verilog, netlist, and of engine and harness |
 //! | `synth.csv` | a module in which Yosys was seen to find the declared storage ([`agreement`]) | digests of its Verilog, storage table, and of the harness |
 //!
@@ -13,6 +13,7 @@
 
 pub mod agreement;
 mod hardware;
+mod pressed;
 mod runs;
 mod table;
 
@@ -51,6 +52,12 @@ pub enum DigestError {
     Program { what: String, cause: Box<weft_workload::WorkloadError> },
     #[error("nothing in the tables has the name {name}; {remedy}")]
     Unknown { name: String, remedy: String },
+    #[error(
+        "{name}: no row of that fabric has such keys; legal are those of `weft digest --table fabrics {fabric}`"
+    )]
+    NoKeys { name: String, fabric: String },
+    #[error("{name} has no keys of pressure; remedy: a row in `KEYS` of testbench/digest/src/pressed.rs")]
+    Unpressed { name: String },
 }
 
 impl Kind {
@@ -86,6 +93,16 @@ fn wanted(only: &[String], name: &str) -> bool {
     only.is_empty() || only.iter().any(|o| o == name)
 }
 
+/// The same of a fabric under keys, `key=value` words: after its name, and a comma before each, some of them may be asked for.
+fn wanted_under(only: &[String], name: &str, keys: &str) -> bool {
+    let has = |word: &str| keys.split(' ').any(|key| key == word);
+    let is = |asked: &String| {
+        let mut words = asked.split(',');
+        words.next() == Some(name) && words.all(has)
+    };
+    only.is_empty() || only.iter().any(is)
+}
+
 /// What the jobs make, in parallel, in their order.
 fn rows<J: Sync, R: Send>(
     jobs: &[J],
@@ -117,7 +134,7 @@ fn blocks(only: &[String], done: &(dyn Fn(usize, usize) + Sync)) -> Result<Table
 }
 
 fn fabrics(only: &[String], done: &(dyn Fn(usize, usize) + Sync)) -> Result<Table, DigestError> {
-    let jobs: Vec<Variant> = variants(&|name| wanted(only, name))?;
+    let jobs: Vec<Variant> = variants(only, &|_| true)?;
     let row = |variant: &Variant| {
         let module = weft_fabric::run::module(&variant.config).map_err(|cause| variant.failed(cause))?;
         Ok(described(&[&variant.config.name, &variant.keys], &module))
@@ -152,10 +169,11 @@ impl Variant {
 /// What a protocol needs beside its name.
 const WITH: [(&str, &str); 1] = [("gtsc", "gpus=1")];
 
-/// Built-in fabrics of these names under every protocol that they can have, in the order of their lists.
-fn variants(wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Variant>, DigestError> {
+/// Built-in fabrics of whose names `of` approves, of those that are asked for, under every protocol that they can have, in the order of their lists.
+fn variants(only: &[String], of: &dyn Fn(&str) -> bool) -> Result<Vec<Variant>, DigestError> {
     let mut out = Vec::new();
-    for name in FabricConfig::list().into_iter().filter(|name| wanted(name)) {
+    let named = |name: &&str| only.is_empty() || only.iter().any(|asked| fabric_of(asked) == *name);
+    for name in FabricConfig::list().into_iter().filter(|name| of(name)).filter(named) {
         let failed = |cause| DigestError::Config { what: name.to_string(), cause: Box::new(cause) };
         let config = FabricConfig::load(name).map_err(failed)?;
         let protocol = config.keys().into_iter().find(|key| key.name == "protocol");
@@ -174,18 +192,30 @@ fn variants(wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Variant>, DigestError> 
             }
         }
     }
+    out.retain(|variant| wanted_under(only, &variant.config.name, &variant.keys));
     Ok(out)
 }
 
-/// Refuses names that no table has.
+/// The name before keys.
+fn fabric_of(asked: &str) -> &str {
+    asked.split(',').next().unwrap_or(asked)
+}
+
+/// Refuses names, and keys behind them, that no table has.
 ///
 /// # Errors
-/// The first such name.
+/// The first of them.
 pub fn known(names: &[String]) -> Result<(), DigestError> {
     let blocks = weft_catalog::blocks();
     let is_known = |name: &&String| {
-        FabricConfig::list().contains(&name.as_str()) || blocks.iter().any(|b| b.name == **name)
+        FabricConfig::list().contains(&fabric_of(name)) || blocks.iter().any(|b| b.name == **name)
     };
+    for name in names.iter().filter(|name| name.contains(',')).filter(is_known) {
+        if variants(std::slice::from_ref(name), &|_| true)?.is_empty() {
+            let fabric = fabric_of(name).to_string();
+            return Err(DigestError::NoKeys { name: name.clone(), fabric });
+        }
+    }
     match names.iter().find(|name| !is_known(name)) {
         Some(name) => {
             let known = FabricConfig::list().into_iter().chain(blocks.iter().map(|block| block.name));

@@ -1,6 +1,6 @@
-//! Short runs: cycles and counters of two programs on each small fabric under each protocol.
+//! Short runs: cycles and counters of two programs on each small fabric under each protocol, as it is and under pressure.
 
-use super::{DigestError, Table, Variant, hex, rows, variants, wanted};
+use super::{DigestError, Table, Variant, hex, pressed, rows, variants};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -19,7 +19,13 @@ const BETWEEN_KERNELS: Words = ("bfs", &[("source", "karate")]);
 /// Work-groups synchronise inside a kernel. (Protocol `scope` orders nothing between CUs: there the lock loses updates, and the row says so.)
 const IN_KERNELS: Words = ("lock", &[("owner", "6"), ("remote", "2"), ("others", "3"), ("lines", "2")]);
 
-/// In the place of [`IN_KERNELS`] where nothing keeps caches coherent inside a kernel, and a lock would be waited for for ever.
+/// The first on hardware under pressure: more lines than it holds.
+const MORE_LINES: Words = ("bfs", &[("source", "uniform"), ("nodes", "256"), ("edges", "1024")]);
+
+/// The second there: what the lock guards does not fit into a set.
+const MORE_GUARDED: Words = ("lock", &[("owner", "6"), ("remote", "2"), ("others", "3"), ("lines", "8")]);
+
+/// In the place of those that synchronise inside a kernel where nothing keeps caches coherent inside a kernel, and a lock would be waited for for ever.
 const NEIGHBOURS: Words = ("stencil", &[("n", "16"), ("iterations", "2")]);
 
 /// Cycles after which a run is given up: more than ten times what the longest takes.
@@ -30,18 +36,23 @@ const SMALL: &str = "-small";
 
 /// The table of all runs, or of those on some fabrics.
 pub fn table(only: &[String], done: &(dyn Fn(usize, usize) + Sync)) -> Result<Table, DigestError> {
-    let jobs = variants(&|name| name.ends_with(SMALL) && wanted(only, name))?;
+    let mut jobs = Vec::new();
+    for variant in variants(only, &|name| name.ends_with(SMALL))? {
+        let pressed = pressed::of(&variant)?;
+        jobs.push((variant, [BETWEEN_KERNELS, IN_KERNELS]));
+        jobs.push((pressed, [MORE_LINES, MORE_GUARDED]));
+    }
     let made = rows(&jobs, done, of_variant)?;
     let columns = ["fabric", "keys", "program", "cycles", "figures", "counters", "covers"];
     Ok(Table::new(3, &columns, made.into_iter().flatten().collect()))
 }
 
 /// Both programs on the same hardware.
-fn of_variant(variant: &Variant) -> Result<Vec<Vec<String>>, DigestError> {
+fn of_variant((variant, [first, second]): &(Variant, [Words; 2])) -> Result<Vec<Vec<String>>, DigestError> {
     let options = RunOptions { probes: Probes::All, ..RunOptions::default() };
     let hardware = design(&variant.config, &options).map_err(|cause| variant.failed(cause))?;
     let incoherent = variant.config.hardware().promises().values == ValueRule::Counted;
-    [BETWEEN_KERNELS, if incoherent { NEIGHBOURS } else { IN_KERNELS }]
+    [*first, if incoherent { NEIGHBOURS } else { *second }]
         .into_iter()
         .map(|(name, given)| {
             let program = program(variant, name, given)?;

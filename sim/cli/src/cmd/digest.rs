@@ -10,7 +10,7 @@ use weft_digest::{Kind, Table, TableError};
 /// Arguments of `weft digest`. Without `--check` and `--write` it prints the rows of today's hardware.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Blocks and fabrics; all of them, unless some are named.
+    /// Blocks, fabrics, or a fabric under some of its keys (rec-4gpu-small,protocol=rec); all of them, unless some are named.
     names: Vec<String>,
     /// Compares with the committed tables and fails with exit status 1 if a row moved.
     #[arg(long, conflicts_with = "write")]
@@ -33,7 +33,7 @@ enum Which {
     Blocks,
     /// Fabrics under their protocols.
     Fabrics,
-    /// Two short programs on each small fabric under each protocol.
+    /// Two short programs on each small fabric under each protocol, as it is and with small caches, tables and queues.
     Runs,
     /// Blocks that Verilator was seen to agree on, from what the tests noted in target/cosim: with --check it fails if a block was not co-simulated at all.
     Cosim,

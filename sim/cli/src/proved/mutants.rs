@@ -55,6 +55,9 @@ fn read(records: &Path) -> Result<Vec<Of>, Error> {
     files.iter().map(one).collect()
 }
 
+/// Catchers that are whole programs: a mutant counts where all were asked about it.
+const WHOLE: [&str; 3] = ["litmus", "program", "digest"];
+
 /// Numbers of mutants, and of those that each catcher sees.
 #[derive(Default)]
 struct Count {
@@ -66,7 +69,7 @@ struct Count {
     by: BTreeMap<String, (usize, usize)>,
     /// The blocks' own checks: tests and assertions.
     own: (usize, usize),
-    /// Litmus tests and whole programs.
+    /// Litmus tests, and whole programs by their values or by their cycles and counters.
     whole: (usize, usize),
     any: (usize, usize),
 }
@@ -95,9 +98,8 @@ impl Count {
             *seen += usize::from(ends().any(|end| end.is_caught()));
         };
         tally(&mut self.own, &["assertion", "bench"]);
-        // Asked of both only where both were.
-        if row.caught.contains_key("program") {
-            tally(&mut self.whole, &["litmus", "program"]);
+        if WHOLE.iter().all(|catcher| row.caught.contains_key(*catcher)) {
+            tally(&mut self.whole, &WHOLE);
         }
         self.any.0 += 1;
         self.any.1 += usize::from(row.is_caught());
