@@ -126,12 +126,16 @@ impl Slot<'_> {
 
     /// Begins a search for the first of some words, one bit per bank.
     fn seek(&self, begins: Bool, missing: Bits) {
-        let (core, p) = (self.core, &self.core.p);
+        let (core, p, cu) = (self.core, &self.core.p, &self.core.search.cu);
+        let head = &self.turns.head;
+        let stores = head.valid.get() & head.op.get().op.is(CuOp::St) & cu.is(Stage::Run);
+        // Before other mappings are looked at: what a read brought to one that has been looked at would stay there.
+        when(stores, || core.mshrs.stores(cu.line.get()));
         let bank = missing.lowest_set();
         let row = self.turns.head.op.get().row.element(bank, p.row_bits());
         let word = cat(&[row, bank]);
         let map = core.banks.owner(word);
-        when(begins, || core.search.cu.start(word, map));
+        when(begins, || cu.start(word, map));
         let changes = self.turns.map.valid & self.turns.map.msg.index.eq(map) & core.walk.active();
         let known = core.maps.valid.get().bit_at(map) & !changes;
         let text = "an access lies in a mapping that is ready: the program is wrong";
@@ -154,7 +158,6 @@ impl Slot<'_> {
             self.set(plan.words, WordState::P);
             let at = core.buffer.store(&self.buffered, self.line, plan.words, self.none());
             core.places_in.write(at, &place);
-            core.mshrs.stored(self.line);
         });
         let target = Target { mask: plan.banks, id: s1.id };
         when(does(Operate::Read), || {

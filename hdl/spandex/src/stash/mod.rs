@@ -26,7 +26,8 @@
 //! - An entry of the store buffer, and an MSHR, is of one line and one mapping.
 //! - A global word is O or P in one place of the stash at most. A load or store of a word that another mapping owns has it written back first, and goes on when the write-back is closed; copies that another mapping has become I when
 //!   the word is stored.
-//! - A store makes reads of its line under way stale: they answer the loads that wait, and are not kept.
+//! - Two mappings that hold a word have a copy each: without an acquire between them, a load by one may get an older value than an earlier load by the other.
+//! - A store makes reads of its line under way stale as soon as its line is known: they answer the loads that wait, and are not kept, in no mapping.
 //! - A STASH_MAP that names what its entry holds already keeps the words. Otherwise it is walked through row by row, beside accesses to other mappings; its own must wait for the acknowledgement (assertion).
 //! - Only what the mapping holds of a line is asked for, and no extras.
 //! - `src`: 0 from here, 1 from the LLC, 2 when words came from another device.

@@ -58,7 +58,7 @@ pub(super) struct Mshrs {
     buffer_rsp: RowWriter<Bits>,
     targets: Targets<Target>,
     /// Entries that become stale in this cycle, by each of the causes.
-    marks: [Wire<Bits>; 2],
+    marks: [Wire<Bits>; 3],
 }
 
 /// What reads of a line bring.
@@ -105,7 +105,8 @@ impl Mshrs {
             buffer_rsp: buffer.row_writer("rsp"),
             buffer,
             targets: Targets::new(&targets, n, p.target_bits(), "slot"),
-            marks: ["acquire", "slot"].map(|name| wire_zero::<Bits>(&format!("mshr_mark_{name}"), n)),
+            marks: ["acquire", "slot", "store"]
+                .map(|name| wire_zero::<Bits>(&format!("mshr_mark_{name}"), n)),
             p: p.clone(),
         }
     }
@@ -226,10 +227,10 @@ impl Mshrs {
             when(flash, || self.marks[0].set(self.busy.get()));
         }
     }
-    /// A word of the line is stored here.
-    pub fn stored(&self, line: Bits) {
+    /// A word of the line will be stored here.
+    pub fn stores(&self, line: Bits) {
         if self.p.inject != Inject::FillOverStore {
-            self.marks[1].set(self.of_line(line));
+            self.marks[2].set(self.of_line(line));
         }
     }
     /// A mapping ends.
@@ -249,7 +250,7 @@ impl Mshrs {
 
     /// Declares how the flags change; called last.
     pub fn finish(&self) {
-        let marks = self.marks[0].get() | self.marks[1].get();
+        let marks = self.marks.iter().fold(lit(0, self.n()), |all, mark| all | mark.get());
         when(marks.any(), || self.stale.raise(marks));
         [&self.busy, &self.stale, &self.peer, &self.ready].into_iter().for_each(Flags::finish);
     }

@@ -51,7 +51,7 @@ fn check(c: &Config) -> Result<(), BuildError> {
     let rightly = |(at, kind): (usize, &Kind)| match kind {
         Kind::Mesi => at < cpus,
         Kind::Gpu | Kind::Denovo => at >= cpus,
-        Kind::Flex => false,
+        Kind::Flex | Kind::Stash => false,
     };
     let sizes = cpus < devices.len() && devices.len() <= MOST_DEVICES;
     if sizes && devices.iter().enumerate().all(rightly) {
@@ -71,7 +71,8 @@ fn add_device(parts: &mut Parts, c: &Config, f: &Forms, number: usize) -> Result
     let module = match kind {
         Kind::Mesi => device::cpu(c)?,
         Kind::Denovo => denovo(&c.cores)?,
-        Kind::Gpu | Kind::Flex => gpu(&c.cores)?,
+        // Others are refused before.
+        Kind::Gpu | Kind::Flex | Kind::Stash => gpu(&c.cores)?,
     };
     let (req, fwd, wb, rsp) = match kind {
         Kind::Mesi => (&f.h_req, &f.h_fwd, &f.h_wb, &f.h_rsp),

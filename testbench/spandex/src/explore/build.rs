@@ -5,7 +5,7 @@ use super::device;
 use super::faults::NONE;
 use super::rules;
 use super::system::System;
-use super::{Config, Kind};
+use super::{Config, Kind, stash};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use weft_rtl::prelude::{Data, Module};
 use weft_spandex::bank::Bank;
 use weft_spandex::llc::{LlcParams, spandex_llc};
 use weft_spandex::msg::{Fwd, MemReq, MemRsp, Req, Rsp, Wb};
+use weft_spandex::stash::StashRsp;
 
 /// Why a system cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +40,7 @@ pub enum BuildError {
 struct Forms {
     cu_req: Rc<Form>,
     cu_rsp: Rc<Form>,
+    stash_rsp: Rc<Form>,
     req: Rc<Form>,
     fwd: Rc<Form>,
     wb: Rc<Form>,
@@ -103,14 +105,19 @@ impl Parts<'_> {
             Kind::Denovo => (device::denovo(c)?, "denovo", rules::denovo(c)),
             Kind::Mesi => (device::mesi(c)?, "mesi", rules::mesi(c)),
             Kind::Flex => (device::flex(c)?, "flex", rules::flex(c)),
+            Kind::Stash => (device::stash(c)?, "stash", rules::stash(c)),
         };
         let design = self.design(&module)?;
+        let (asks, answers) = match kind {
+            Kind::Stash => (&stash::form(c), &self.f.stash_rsp),
+            _ => (&self.f.cu_req, &self.f.cu_rsp),
+        };
         let mut block = Block::new(&format!("{name}{number}"), &design, &rules);
         block.tie("own", number as u64);
-        block.input("cu_req", &self.f.cu_req);
+        block.input("cu_req", asks);
         block.input("fwd", &self.f.fwd);
         block.input("rsp", &self.f.rsp);
-        block.output("cu_rsp", &self.f.cu_rsp);
+        block.output("cu_rsp", answers);
         block.output("req", &self.f.req);
         block.output("rsp_out", &self.f.rsp);
         let sends = device::sends(c, kind);
@@ -157,6 +164,7 @@ pub fn build(c: &Config) -> Result<System, BuildError> {
     let f = Forms {
         cu_req: form::<CuReq>(&s.cu(), &[], None),
         cu_rsp: form::<CuRsp>(&s.cu(), &[], None),
+        stash_rsp: form::<StashRsp>(&stash::params(c), &[], None),
         req: form::<Req>(&s, rules::REQ, Some(rules::WORDS)),
         fwd: form::<Fwd>(&s, rules::FWD, Some(rules::WORDS)),
         wb: form::<Wb>(&s, &[], Some(rules::WORDS)),

@@ -1,6 +1,6 @@
 //! Cores that ask and memory that answers: their operations, and the log of what they have done.
 
-use super::{Config, Kind};
+use super::{Config, Kind, stash};
 use std::fmt;
 use std::rc::Rc;
 use weft_blocks::msg::{AmoOp, CuOp};
@@ -72,6 +72,8 @@ pub enum Op {
     Here(u8, u8),
     /// Acquire without an access.
     Acquire,
+    /// A stash maps the line to one of its two places; an access to a line goes to any place that holds it.
+    Map(u8, u8),
 }
 
 impl Op {
@@ -82,7 +84,8 @@ impl Op {
             | Op::Store(line, ..)
             | Op::Swap(line, ..)
             | Op::Sync(line, ..)
-            | Op::Here(line, ..) => line.into(),
+            | Op::Here(line, ..)
+            | Op::Map(line, _) => line.into(),
             Op::Acquire => 0,
         }
     }
@@ -94,14 +97,14 @@ impl Op {
             | Op::Swap(_, words, _)
             | Op::Sync(_, words, _)
             | Op::Here(_, words) => words,
-            Op::Acquire => 0,
+            Op::Acquire | Op::Map(..) => 0,
         }
     }
     /// What a Flex L1 is told.
     pub fn hint(self) -> Hint {
         match self {
             Op::Load(.., hint) | Op::Store(.., hint) | Op::Swap(.., hint) | Op::Sync(.., hint) => hint,
-            Op::Here(..) | Op::Acquire => Hint::default(),
+            Op::Here(..) | Op::Acquire | Op::Map(..) => Hint::default(),
         }
     }
     /// It reads a word and writes it.
@@ -121,11 +124,11 @@ impl Op {
 impl std::str::FromStr for Op {
     type Err = String;
 
-    /// `LD X`, `ST X` (both words), `LD X.0`, `ST X.1`, `AT X.0`, `SYNC X.1`, `HERE X.0`, `ACQ`; X, Y, Z are the lines. A request of [`Hint::WORDS`] may follow, and then `line`: `LD X.0 ReqS line`.
+    /// `LD X`, `ST X` (both words), `LD X.0`, `ST X.1`, `AT X.0`, `SYNC X.1`, `HERE X.0`, `ACQ`, `MAP X 0`; X, Y, Z are the lines. A request of [`Hint::WORDS`] may follow, and then `line`: `LD X.0 ReqS line`.
     fn from_str(text: &str) -> Result<Op, String> {
         let wrong = || {
             format!(
-                "'{text}' is no operation; legal: LD X, ST X (both words), LD X.0, ST X.0, AT X.0, SYNC X.0, HERE X.0, ACQ, with X, Y, Z for the lines and 0, 1 for the words; behind it, for a Flex device, ReqV, ReqS, ReqO, ReqO+data, ReqWT or ReqWT+fwd, and then line"
+                "'{text}' is no operation; legal: LD X, ST X (both words), LD X.0, ST X.0, AT X.0, SYNC X.0, HERE X.0, ACQ, MAP X 0 (of a stash, or 1), with X, Y, Z for the lines and 0, 1 for the words; behind it, for a Flex device, ReqV, ReqS, ReqO, ReqO+data, ReqWT or ReqWT+fwd, and then line"
             )
         };
         let parts: Vec<&str> = text.split_whitespace().collect();
@@ -133,9 +136,13 @@ impl std::str::FromStr for Op {
             return Ok(Op::Acquire);
         }
         let [name, rest, hint @ ..] = &parts[..] else { return Err(wrong()) };
+        let line_of = |word: &str| ["X", "Y", "Z"].iter().position(|known| *known == word);
+        if let ("MAP", Some(line), [place @ ("0" | "1")]) = (*name, line_of(rest), hint) {
+            return Ok(Op::Map(line as u8, u8::from(*place == "1")));
+        }
         let hint = Hint::of(hint).ok_or_else(wrong)?;
         let (line, word) = rest.split_once('.').map_or((*rest, None), |(line, word)| (line, Some(word)));
-        let line = ["X", "Y", "Z"].iter().position(|known| *known == line).ok_or_else(wrong)? as u8;
+        let line = line_of(line).ok_or_else(wrong)? as u8;
         let words = match word {
             None => 3,
             Some("0") => 1,
@@ -162,6 +169,7 @@ impl fmt::Display for Op {
             Op::Sync(..) => "SYNC",
             Op::Here(..) => "HERE",
             Op::Acquire => return write!(f, "ACQ"),
+            Op::Map(line, place) => return write!(f, "MAP {} {place}", char::from(b'X' + line)),
         };
         let word = ["", ".0", ".1", ""][usize::from(self.words() & 3)];
         write!(f, "{name} {}{word}{}", char::from(b'X' + self.line() as u8), self.hint())
@@ -175,8 +183,12 @@ pub struct Issued {
     pub op: Op,
     /// Number on the port: the lowest that was free.
     pub slot: u8,
+    /// Of an access to a stash, its place there.
+    pub place: u8,
     /// Operations that had been answered by then ([`place`]).
     pub before: u32,
+    /// Of a load of a stash, which is answered word by word: words that have come, and what they are.
+    pub part: (u8, [u8; 2]),
     /// What it got, word by word; none while it is not answered.
     pub got: Option<[u8; 2]>,
 }
@@ -197,6 +209,8 @@ pub struct Memory {
     pub preparing: Option<usize>,
     /// Per line its words in memory.
     pub lines: Vec<[u8; 2]>,
+    /// Per device, of a stash, the lines that its places hold.
+    pub maps: Vec<[Option<u8>; stash::PLACES]>,
 }
 
 impl Memory {
@@ -221,6 +235,7 @@ pub fn value(device: usize, seq: usize) -> u8 {
 pub struct Cores {
     pub(super) config: Config,
     request: Rc<Form>,
+    pub(super) stash: Rc<Form>,
     memory: Rc<Form>,
     /// The link into the bank's `mem_rsp`.
     link: usize,
@@ -229,7 +244,8 @@ pub struct Cores {
 impl Cores {
     /// The world of a configuration.
     pub fn new(config: &Config, request: &Rc<Form>, memory: &Rc<Form>, link: usize) -> Cores {
-        Cores { config: config.clone(), request: request.clone(), memory: memory.clone(), link }
+        let stash = stash::form(config);
+        Cores { config: config.clone(), request: request.clone(), stash, memory: memory.clone(), link }
     }
 
     /// Its configuration.
@@ -247,6 +263,7 @@ impl Cores {
             Op::Store(..) => CuOp::St,
             Op::Swap(..) | Op::Sync(..) | Op::Here(..) => CuOp::Amo,
             Op::Acquire => CuOp::Acq,
+            Op::Map(..) => unreachable!("only a stash maps"),
         };
         let sync = matches!(op, Op::Sync(..));
         let wide = self.config.scopes && !matches!(op, Op::Here(..));
@@ -287,6 +304,8 @@ impl Cores {
         };
         // An acquire at the beginning, at the end of a budget or after another orders nothing.
         let useful = |op: Op| op != Op::Acquire || !(idle || own.len() + 1 == c.budget(device));
+        // A CU maps when all its accesses are done.
+        let apart = |op: Op| apart(op) && !(matches!(op, Op::Map(..)) && open().next().is_some());
         let list = c.alphabet(device);
         let next = own.len() % list.len().max(1);
         let offered = if c.in_order { list.get(next..=next).unwrap_or(&[]) } else { list };
@@ -323,11 +342,23 @@ impl Cores {
             return Err(format!("operation {slot} of device {device} is answered, but not open"));
         };
         let op = state.cores[device][at].op;
-        let (data, mut got) = (form.get(m, "data"), [0; 2]);
-        for word in (0..2).filter(|w| op.reads() && op.words() >> w & 1 == 1) {
+        let (mut came, mut got) = state.cores[device][at].part;
+        let answered = match self.config.devices[device] {
+            Kind::Stash if op.reads() => form.get(m, "mask") as u8,
+            _ => op.words(),
+        };
+        if answered & (came | !op.words()) != 0 {
+            return Err(format!(
+                "operation {slot} of device {device} is answered with words that it does not lack"
+            ));
+        }
+        let data = form.get(m, "data");
+        for word in (0..2).filter(|w| op.reads() && answered >> w & 1 == 1) {
             got[word] = self.word(data >> (32 * word) & 0xffff_ffff, issued_by)?;
         }
-        state.cores[device][at].got = Some(got);
+        came |= answered;
+        let own = &mut state.cores[device][at];
+        (own.part, own.got) = if came == op.words() { ((0, [0; 2]), Some(got)) } else { ((came, got), None) };
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! A device as one block: an L1 and its translation unit with the channels between them as they are in the hardware.
 
+use super::stash::{self, Ask};
 use super::{Config, Kind};
 use std::sync::Arc;
 use weft_blocks::common::join::{pass_in, pass_out};
@@ -13,6 +14,7 @@ use weft_spandex::mesi_l1::{MesiL1Params, mesi_l1};
 use weft_spandex::mesi_port::{MesiDown, MesiExt, MesiPort, MesiReq, MesiUp};
 use weft_spandex::msg::{FlexReq, Fwd, GpuReq, GpuRsp, Req, Rsp, Wb};
 use weft_spandex::params::Spandex;
+use weft_spandex::stash::{StashMap, StashReq, StashRsp, stash as stash_block};
 use weft_spandex::tu_denovo::{TuDenovoParams, tu_denovo};
 use weft_spandex::tu_flex::{Opred, TuFlexParams, tu_flex};
 use weft_spandex::tu_gpu::{TuGpuParams, tu_gpu};
@@ -53,12 +55,22 @@ pub fn sends(c: &Config, kind: Kind) -> Sends {
     Sends { back: kind != Kind::Gpu, direct: kind == Kind::Flex && c.guess.is_some() }
 }
 
+/// The ends of an L1 to its core.
+fn core(s: &Spandex) -> impl Fn(&InstanceRef) {
+    let cu = s.cu();
+    move |cache| {
+        pass_in::<CuReq>(cache, "cu_req", "cu_req", &cu);
+        pass_out::<CuRsp>(cache, "cu_rsp", "cu_rsp", &cu);
+    }
+}
+
+/// A device; `ends` are those of its L1 to its core, and to its unit.
 fn whole(
     (name, sends): (&str, Sends),
     s: &Spandex,
     l1: &Arc<Module>,
     tu: &Arc<Module>,
-    join: impl Fn(&InstanceRef, &InstanceRef),
+    ends: (impl Fn(&InstanceRef), impl Fn(&InstanceRef, &InstanceRef)),
 ) -> Result<Arc<Module>, BlockError> {
     Module::build(name, ModuleKind::Block, || {
         doc("A device to be explored: an L1 and its translation unit.");
@@ -69,9 +81,8 @@ fn whole(
                 part.drive_bits("own", own);
             }
         }
-        let cu = s.cu();
-        pass_in::<CuReq>(&cache, "cu_req", "cu_req", &cu);
-        pass_out::<CuRsp>(&cache, "cu_rsp", "cu_rsp", &cu);
+        let (core, join) = &ends;
+        core(&cache);
         join(&cache, &unit);
         pass_out::<Req>(&unit, "req", "req", s);
         pass_out::<Rsp>(&unit, "rsp_out", "rsp_out", s);
@@ -101,10 +112,11 @@ pub fn gpu(c: &Config) -> Result<Arc<Module>, BlockError> {
     let s = l1.spandex.clone();
     let tu = TuGpuParams { spandex: s.clone(), n_fail: c.n_fail, inject: c.faults.tu_gpu };
     let name = ("gpu_device", sends(c, Kind::Gpu));
-    whole(name, &s, &gpu_l1(&l1)?, &tu_gpu(&tu)?, |cache, unit| {
+    let join = |cache: &InstanceRef, unit: &InstanceRef| {
         connect::<GpuReq>(cache, "l1_req", unit, "l1_req", &s);
         connect::<GpuRsp>(unit, "l1_rsp", cache, "l1_rsp", &s);
-    })
+    };
+    whole(name, &s, &gpu_l1(&l1)?, &tu_gpu(&tu)?, (core(&s), join))
 }
 
 /// A device with DeNovo coherence.
@@ -117,13 +129,14 @@ pub fn denovo(c: &Config) -> Result<Arc<Module>, BlockError> {
     let l1 = DenovoL1Params { l1, inject: c.faults.denovo_l1, ..DenovoL1Params::published(s.clone()) };
     let tu = TuDenovoParams { spandex: s.clone(), n_fail: c.n_fail };
     let name = ("denovo_device", sends(c, Kind::Denovo));
-    whole(name, &s, &denovo_l1(&l1)?, &tu_denovo(&tu)?, |cache, unit| {
+    let join = |cache: &InstanceRef, unit: &InstanceRef| {
         connect::<Req>(cache, "l1_req", unit, "l1_req", &s);
         connect::<Wb>(cache, "l1_wb", unit, "l1_wb", &s);
         connect::<Rsp>(cache, "l1_rsp_out", unit, "l1_rsp_out", &s);
         connect::<Rsp>(unit, "l1_rsp", cache, "l1_rsp", &s);
         connect::<Fwd>(unit, "l1_fwd", cache, "l1_fwd", &s);
-    })
+    };
+    whole(name, &s, &denovo_l1(&l1)?, &tu_denovo(&tu)?, (core(&s), join))
 }
 
 /// A device with MESI coherence.
@@ -137,12 +150,13 @@ pub(super) fn mesi(c: &Config) -> Result<Arc<Module>, BlockError> {
     };
     let tu = TuMesiParams { inject: c.faults.tu_mesi, ..TuMesiParams::new(port.clone()) };
     let name = ("mesi_device", sends(c, Kind::Mesi));
-    whole(name, &s, &mesi_l1(&l1)?, &tu_mesi(&tu)?, |cache, unit| {
+    let join = |cache: &InstanceRef, unit: &InstanceRef| {
         connect::<MesiReq>(cache, "l1_req", unit, "l1_req", &port);
         connect::<MesiUp>(cache, "l1_up", unit, "l1_up", &port);
         connect::<MesiDown>(unit, "l1_down", cache, "l1_down", &port);
         connect::<MesiExt>(unit, "ext", cache, "ext", &port);
-    })
+    };
+    whole(name, &s, &mesi_l1(&l1)?, &tu_mesi(&tu)?, (core(&s), join))
 }
 
 /// A Flex device. [`Config::guess`] is the owner that its unit takes for likely, of every word.
@@ -153,7 +167,7 @@ pub(super) fn flex(c: &Config) -> Result<Arc<Module>, BlockError> {
     let opred = if c.guess.is_some() { Opred::Oracle } else { Opred::Off };
     let tu = TuFlexParams { n_fail: c.n_fail, opred, ..TuFlexParams::published(s.clone()) };
     let name = ("flex_device", sends(c, Kind::Flex));
-    whole(name, &s, &flex_l1(&l1)?, &tu_flex(&tu)?, |cache, unit| {
+    let join = |cache: &InstanceRef, unit: &InstanceRef| {
         match c.guess {
             None => connect::<FlexReq>(cache, "l1_req", unit, "l1_req", &s),
             Some(device) => guessing(&s, cache, unit, device),
@@ -162,7 +176,8 @@ pub(super) fn flex(c: &Config) -> Result<Arc<Module>, BlockError> {
         connect::<Rsp>(cache, "l1_rsp_out", unit, "l1_rsp_out", &s);
         connect::<Rsp>(unit, "l1_rsp", cache, "l1_rsp", &s);
         connect::<Fwd>(unit, "l1_fwd", cache, "l1_fwd", &s);
-    })
+    };
+    whole(name, &s, &flex_l1(&l1)?, &tu_flex(&tu)?, (core(&s), join))
 }
 
 /// Requests of an L1 to a unit that always hears of the same owner.
@@ -177,4 +192,32 @@ fn guessing(s: &Spandex, cache: &InstanceRef, unit: &InstanceRef, owner: usize) 
     unit.drive_bits("l1_req_known", lit(1, 1));
     unit.drive_bits("l1_req_owner", lit(owner as u64, s.dev_bits()));
     cache.drive_bits("l1_req_ready", unit.out_bits("l1_req_ready"));
+}
+
+/// A stash. Accesses and mappings come by one channel; a core maps when it waits for nothing, so that there is always a place for a mapping.
+pub(super) fn stash(c: &Config) -> Result<Arc<Module>, BlockError> {
+    let p = stash::params(c);
+    let s = p.spandex.clone();
+    let tu = TuDenovoParams { spandex: s.clone(), n_fail: c.n_fail };
+    let name = ("stash_device", sends(c, Kind::Stash));
+    let core = |cache: &InstanceRef| {
+        let valid = input::<Bool>("cu_req_valid", ());
+        let ask = input::<Ask>(&message_name::<Ask>("cu_req", &p), p.clone());
+        cache.drive_bits("cu_req_valid", (valid & !ask.maps).bits());
+        cache.drive::<StashReq>(&message_name::<StashReq>("cu_req", &p), &p, ask.access);
+        cache.drive_bits("map_valid", (valid & ask.maps).bits());
+        cache.drive::<StashMap>(&message_name::<StashMap>("map", &p), &p, ask.mapping);
+        let ready = cache.out::<Bool>("map_ready", &());
+        assert_always("stash_device_maps", !(valid & ask.maps) | ready, "a mapping never waits");
+        output::<Bool>("cu_req_ready", ()).set(cache.out::<Bool>("cu_req_ready", &()));
+        pass_out::<StashRsp>(cache, "cu_rsp", "cu_rsp", &p);
+    };
+    let join = |cache: &InstanceRef, unit: &InstanceRef| {
+        connect::<Req>(cache, "l1_req", unit, "l1_req", &s);
+        connect::<Wb>(cache, "l1_wb", unit, "l1_wb", &s);
+        connect::<Rsp>(cache, "l1_rsp_out", unit, "l1_rsp_out", &s);
+        connect::<Rsp>(unit, "l1_rsp", cache, "l1_rsp", &s);
+        connect::<Fwd>(unit, "l1_fwd", cache, "l1_fwd", &s);
+    };
+    whole(name, &s, &stash_block(&p)?, &tu_denovo(&tu)?, (core, join))
 }

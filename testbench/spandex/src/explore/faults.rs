@@ -1,15 +1,15 @@
 //! Faults that can be put into the blocks, by name, and a system that shows each.
 
-use super::Kind::{Denovo, Flex, Gpu, Mesi};
+use super::Kind::{Denovo, Flex, Gpu, Mesi, Stash};
 use super::mixes::{
-    chain, evicting, guessed_eviction, guessing, ops, overlapping, pair, replacing, scoped, scoped_evicting,
-    three,
+    aliases, chain, evicting, guessed_eviction, guessing, mapping, ops, overlapping, pair, replacing, scoped,
+    scoped_evicting, three,
 };
 use super::{Config, Hint, Op};
 use weft_spandex::llc::{LlcFault, ReqsPolicy};
 use weft_spandex::mesi_l1::MesiL1Inject;
 use weft_spandex::tu_mesi::TuMesiInject;
-use weft_spandex::{denovo_l1, flex_l1, gpu_l1, tu_gpu};
+use weft_spandex::{denovo_l1, flex_l1, gpu_l1, stash, tu_gpu};
 
 /// Faults put into the blocks on purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,8 @@ pub struct Faults {
     pub tu_mesi: TuMesiInject,
     /// Of `flex-l1`.
     pub flex_l1: flex_l1::Inject,
+    /// Of `stash`.
+    pub stash: stash::Inject,
 }
 
 /// No fault.
@@ -39,6 +41,7 @@ pub const NONE: Faults = Faults {
     mesi_l1: MesiL1Inject::None,
     tu_mesi: TuMesiInject::None,
     flex_l1: flex_l1::Inject::None,
+    stash: stash::Inject::None,
 };
 
 /// The faults of a block, each with its word.
@@ -56,6 +59,7 @@ pub fn named() -> Vec<(String, Faults)> {
         ("mesi-l1", of_block(MesiL1Inject::WORDS, |mesi_l1| Faults { mesi_l1, ..NONE })),
         ("tu-mesi", of_block(TuMesiInject::WORDS, |tu_mesi| Faults { tu_mesi, ..NONE })),
         ("flex-l1", of_block(flex_l1::Inject::FLEX, |flex_l1| Faults { flex_l1, ..NONE })),
+        ("stash", of_block(stash::Inject::WORDS, |stash| Faults { stash, ..NONE })),
     ];
     let each = blocks.into_iter().flat_map(|(block, faults)| {
         faults.into_iter().map(move |(word, faults)| (format!("{block}:{word}"), faults))
@@ -203,9 +207,35 @@ fn of_flex() -> Vec<Seen> {
     ]
 }
 
+fn of_stash() -> Vec<Seen> {
+    let alone = |config: Config| Config {
+        devices: vec![Stash],
+        alphabets: config.alphabets[..1].to_vec(),
+        budgets: config.budgets[..1].to_vec(),
+        ..config
+    };
+    let acquired = doing(overlapping([Stash, Denovo], [3, 1]), &["LD X.0,ACQ", "ST X.0"]);
+    let again = doing(alone(mapping(Gpu, [3, 0])), &["ST X.0,MAP X 1,LD X.0"]);
+    let second = Config { open: 1, ..doing(aliases(Denovo, [1, 1]), &["ST X.0", "LD X.0"]) };
+    vec![
+        ("stash:no-stale", acquired, OLD),
+        ("stash:no-cross", doing(mapping(Denovo, [2, 2]), &["ST X.0,MAP Y 0", "ST X.0,LD X"]), &["stash_"]),
+        ("stash:keeps-ownership", pair([Stash, Denovo], [1, 1]), &["is owned by devices"]),
+        ("stash:no-wait", Config { budgets: vec![4], ..again.clone() }, &["llc_not_from_owner"]),
+        ("stash:fill-over-store", alone(aliases(Gpu, [3, 0])), OLD),
+        ("stash:keeps-alias", again, &["llc_not_from_owner"]),
+        (
+            "stash:forgets-owned",
+            doing(alone(mapping(Gpu, [2, 0])), &["ST X.0,MAP Y 0"]),
+            &["is owned by devices"],
+        ),
+        ("stash:first-map-only", second, &["stash_forwards_complete"]),
+    ]
+}
+
 /// Faults that are seen in small systems, each in one of the smallest.
 pub fn shown() -> Vec<Shown> {
-    let all = [of_bank(), of_gpu(), of_denovo(), of_mesi(), of_flex()].concat();
+    let all = [of_bank(), of_gpu(), of_denovo(), of_mesi(), of_flex(), of_stash()].concat();
     let faults = named();
     let known = |name: &str| faults.iter().find(|known| known.0 == name).map_or(NONE, |known| known.1);
     let shown =

@@ -42,6 +42,14 @@ pub fn entries(kind: Option<Kind>) -> &'static [&'static str] {
             "cache.wt_again",
             "tu.again",
         ],
+        Some(Kind::Stash) => &[
+            "cache.mshr_busy",
+            "cache.sb_valid",
+            "cache.wbb_valid",
+            "cache.walk_phase",
+            "cache.seek_stage",
+            "tu.again",
+        ],
         Some(Kind::Mesi) => &["cache.mshr_busy", "cache.s1_valid", "tu.busy", "tu.wbb_busy", "tu.in_place"],
     }
 }

@@ -3,7 +3,7 @@
 //! There is an order of all writes of a word such that
 //! - a write that was answered before another was issued comes first (a write is answered when all its old owners have),
 //! - an exchange gets the value of the write before it,
-//! - no read gets an older value than its device has written, updated or read before, nor than what its device has acquired: everything that was answered when its last
+//! - no read gets an older value than its device has written, updated or (of a stash: in the same place) read before, nor than what its device has acquired: everything that was answered when its last
 //!   acquire was issued (of exchanges of CU scope what their device had released), and everything before the exchange whose value an acquiring one got. A device with MESI need not acquire: its reads get nothing older than what was
 //!   answered when they were issued.
 //!
@@ -107,7 +107,9 @@ impl Demands {
             // An exchange gets the newest value.
             let mut old = if o.op.updates() { 0 } else { seen(cores, state, d, seq, 4) };
             for (before, earlier) in state.cores[d].iter().enumerate() {
-                let (op, done) = (earlier.op, o.before & place(d, before) != 0);
+                // Of a word that two mappings of a stash hold, each has a copy of its own until it is stored.
+                let (op, here) = (earlier.op, earlier.place == o.place);
+                let done = o.before & place(d, before) != 0 && here;
                 if let (Some(got), true, true) = (earlier.got, done, op.reads() && touches(op)) {
                     let Ok(Some(at)) = demands.writer(got[word]) else { continue };
                     let (d, seq) = demands.writes[at];

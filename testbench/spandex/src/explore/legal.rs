@@ -100,6 +100,17 @@ impl Config {
                 "{option} {op}: device {device} is {word}; only flex takes requests by name"
             ));
         }
+        match (op.is_of(*kind), kind) {
+            (true, _) => {}
+            (false, Kind::Stash) => {
+                return Err(format!(
+                    "{option} {op}: device {device} is stash; legal there: LD, ST, ACQ, MAP"
+                ));
+            }
+            (false, _) => {
+                return Err(format!("{option} {op}: device {device} is {word}; MAP is legal on stash alone"));
+            }
+        }
         let Op::Here(line, words) = op else { return Ok(()) };
         if !self.scopes {
             return Err(format!("{option} {op}: is of CU scope, which --scopes makes legal"));
@@ -127,4 +138,14 @@ impl Config {
 /// Devices as they stand on the command line.
 pub(super) fn words(devices: &[Kind]) -> String {
     devices.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(",")
+}
+
+impl Op {
+    /// A device of a kind can do it.
+    pub(super) fn is_of(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Stash => matches!(self, Op::Load(..) | Op::Store(..) | Op::Acquire | Op::Map(..)),
+            _ => !matches!(self, Op::Map(..)),
+        }
+    }
 }

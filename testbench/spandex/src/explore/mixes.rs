@@ -1,7 +1,7 @@
 //! The systems that are explored.
 
 use super::{Config, Kind, Op};
-use Kind::{Denovo, Flex, Gpu, Mesi};
+use Kind::{Denovo, Flex, Gpu, Mesi, Stash};
 use weft_spandex::llc::{ReqsPolicy, RvkoGran};
 
 /// A system with a name.
@@ -43,7 +43,7 @@ const HINTS: &str = "LD X.0,LD X.0 ReqV line,LD X.0 ReqS,LD X.0 ReqS line,LD X.0
      ST X.0 ReqWT,ST X.0 ReqWT+fwd,ST X.0 ReqO+data,ST X.0 ReqO+data line,AT X.0,AT X.0 ReqO+data line,AT X.0 ReqWT";
 
 /// All pairs of kinds.
-pub const PAIRS: [[Kind; 2]; 10] = [
+pub const PAIRS: [[Kind; 2]; 15] = [
     [Gpu, Gpu],
     [Denovo, Gpu],
     [Mesi, Gpu],
@@ -54,6 +54,11 @@ pub const PAIRS: [[Kind; 2]; 10] = [
     [Flex, Denovo],
     [Mesi, Flex],
     [Flex, Flex],
+    [Stash, Gpu],
+    [Stash, Denovo],
+    [Stash, Stash],
+    [Mesi, Stash],
+    [Flex, Stash],
 ];
 
 /// All threes of kinds.
@@ -121,6 +126,7 @@ pub fn overlapping(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
     let own = |kind| {
         ops(match kind {
             Flex => "LD X.0 ReqS line,LD X.1,ST X.0,ST X.1 ReqWT+fwd,AT X.0",
+            Stash => "LD X,ST X.0,ST X.1,ACQ",
             _ => "LD X,ST X.0,ST X.1,AT X.0",
         })
     };
@@ -199,6 +205,20 @@ pub fn guessed_eviction(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
 pub fn shared_late() -> Config {
     let alphabets = vec![ops("LD X"), ops("AT X.0")];
     Config { alphabets, reqs: ReqsPolicy::Opt1, ..pair([Mesi, Denovo], [1, 2]) }
+}
+
+/// A stash maps a line to its other place, or another line in its place, with words of the old mapping owned.
+pub fn mapping(other: Kind, budgets: [usize; 2]) -> Config {
+    let alphabets = vec![ops("LD X,ST X.0,MAP X 1,MAP Y 0,LD Y"), ops("LD X,ST X.0,ST X.1,AT X.0")];
+    let pair = pair([Stash, other], budgets);
+    Config { alphabets, lines: Config::lines(2), bank: (1, 4), races: false, ..pair }
+}
+
+/// Both places of a stash hold the line, and operations go to either.
+pub fn aliases(other: Kind, budgets: [usize; 2]) -> Config {
+    let prelude = vec![does(0, "MAP X 0"), does(0, "MAP X 1")];
+    let alphabets = vec![ops("LD X,ST X.0,ACQ"), ops("ST X.0,LD X")];
+    Config { alphabets, prelude, ..overlapping([Stash, other], budgets) }
 }
 
 const SYNCHRONISED: [[Kind; 2]; 8] = [
@@ -285,6 +305,12 @@ pub fn mixes() -> Vec<Mix> {
         all.push(named("scoped-overlapping", false, scoped_overlapping(kinds, [3, 2])));
         all.push(named("scoped-evicting", true, scoped_evicting(kinds, [2, 1])));
         all.push(named("scoped-evicting", false, scoped_evicting(kinds, [3, 2])));
+    }
+    for other in [Denovo, Gpu] {
+        all.push(named("mapping", true, mapping(other, [2, 1])));
+        all.push(named("mapping", false, mapping(other, [3, 2])));
+        all.push(named("aliases", true, aliases(other, [3, 0])));
+        all.push(named("aliases", false, aliases(other, [3, 1])));
     }
     let words = Config { rvko: RvkoGran::Word, flex: false, ..pair([Denovo, Gpu], [2, 2]) };
     all.push(named("rvko-word", false, words));

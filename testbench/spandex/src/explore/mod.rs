@@ -11,8 +11,8 @@
 //!  +----------------------------+
 //! ```
 //! - [`build`] makes the net of a [`Config`]. **All of it is hardware** but cores and memory: `spandex-llc` in its smallest size (1 set of 2 ways, 1 TBE, 1 place in the stall memory),
-//!   `gpu-l1` with `tu-gpu`, `denovo-l1` with `tu-denovo`, `mesi-l1` with `tu-mesi`, `flex-l1` with `tu-flex` (2 sets of 2 ways, one entry of everything); lines of two
-//!   words. REQ and WB hold two messages of each device, FWD two for each, and hold their senders back; an answer always has a place.
+//!   `gpu-l1` with `tu-gpu`, `denovo-l1` with `tu-denovo`, `mesi-l1` with `tu-mesi`, `flex-l1` with `tu-flex` (2 sets of 2 ways, one entry of everything), `stash` with `tu-denovo`
+//!   (4 words, 2 mappings, which hold one line each, any line in either or in both); lines of two words. REQ and WB hold two messages of each device, FWD two for each, and hold their senders back; an answer always has a place.
 //! - [`cores`] is the cores: each issues anything of a small alphabet, as often as its budget says; and memory. `judge` looks at the log whenever everything is answered.
 //! - At every step the assertions of the RTL are watched (the invariants of section 4.1, R1, R2, one removal per word and epoch, no answer without its entry, among others). Whenever nothing
 //!   moves and everything is answered, the arrays are read: a word is owned by the device that the bank says, and by no other; every shared copy is known to the bank, and is what
@@ -33,6 +33,8 @@
 //!
 //! With [`Config::scopes`] a device with GPU coherence does exchanges of CU scope in its L1, on words that nobody else writes; what they leave stays in its store buffer, and is the word's
 //! value at rest, until a release of the device or the want of room brings it to the bank.
+//!
+//! A stash maps a line when its CU waits for nothing; its mappings are whole lines. What is mapped in part or with a stride, and a mapping beside accesses to another, is left to its bench.
 //!
 //! `weft explore spandex` explores these and others: [`Config::options`] are its words for one, [`keys`] are those of the hardware, [`Config::validate`] says what is not legal.
 //!
@@ -59,6 +61,7 @@ mod options;
 mod reasons;
 pub mod report;
 mod rules;
+mod stash;
 mod system;
 mod world;
 
@@ -83,11 +86,13 @@ pub enum Kind {
     Gpu,
     /// `flex-l1` and `tu-flex`.
     Flex,
+    /// `stash` and `tu-denovo`.
+    Stash,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: &'static [Kind] = &[Kind::Mesi, Kind::Flex, Kind::Denovo, Kind::Gpu];
+    pub const ALL: &'static [Kind] = &[Kind::Mesi, Kind::Flex, Kind::Denovo, Kind::Gpu, Kind::Stash];
 
     /// Its L1 may hold words in state S.
     pub fn shares(self) -> bool {
@@ -100,6 +105,7 @@ impl Kind {
             Kind::Denovo => "denovo",
             Kind::Gpu => "gpu",
             Kind::Flex => "flex",
+            Kind::Stash => "stash",
         }
     }
 }
@@ -195,22 +201,26 @@ impl Config {
     pub fn budget(&self, device: usize) -> usize {
         self.budgets.get(device).or(self.budgets.last()).copied().unwrap_or(0)
     }
-    /// A system of these devices: loads, stores and atomics of one line, two operations of each core, one at a time.
+    /// A system of these devices: loads, stores and atomics of one line, one at a time; two operations of the first of two cores, one of each other.
     pub fn of(devices: &[Kind]) -> Config {
         let own = |kind: &Kind| {
             mixes::ops(match kind {
                 Kind::Mesi => "LD X,ST X.0,ST X.1,AT X.0",
                 Kind::Denovo | Kind::Gpu => "LD X,ST X.0,ST X.1,AT X.0,SYNC X.0",
                 Kind::Flex => mixes::HINTED,
+                Kind::Stash => "LD X,ST X.0,ST X.1,ACQ",
             })
         };
+        // A stash holds what is mapped.
+        let stashes = devices.iter().enumerate().filter(|(_, kind)| **kind == Kind::Stash);
+        let prelude = stashes.map(|(device, _)| (device, Op::Map(0, 0))).collect();
         Config {
             devices: devices.to_vec(),
             cpus: 0,
             alphabets: devices.iter().map(own).collect(),
-            budgets: vec![2],
+            budgets: if devices.len() == 2 { vec![2, 1] } else { vec![1] },
             in_order: false,
-            prelude: Vec::new(),
+            prelude,
             open: 1,
             waves: false,
             lines: Config::lines(1),

@@ -1,7 +1,7 @@
 //! What an exploration has found, as text.
 
-use super::System;
 use super::reasons::why;
+use super::{System, stash};
 use weft_explore::form::Form;
 use weft_explore::report;
 use weft_explore::search::{Explored, Violation};
@@ -32,6 +32,9 @@ const OPS: &[(&str, &[&str])] = &[
 /// A message in words; the place is a channel `BLOCK.CHANNEL`.
 pub fn message(place: &str, form: &Form, message: &[u64]) -> String {
     let channel = place.rsplit('.').next().unwrap_or(place);
+    if let Some(text) = stash::text(form, message) {
+        return text;
+    }
     let names = OPS.iter().find(|(name, _)| channel.starts_with(name)).map(|(_, ops)| *ops);
     let Some(name) = names.and_then(|names| names.get(form.get(message, "op") as usize)) else {
         return form.text(message);

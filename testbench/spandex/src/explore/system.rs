@@ -2,7 +2,7 @@
 
 use super::cores::{Cores, Memory};
 use super::held::{Held, by_words, entries, mesi};
-use super::{Config, Kind, judge};
+use super::{Config, Kind, judge, stash};
 use std::collections::HashMap;
 use weft_explore::block::Block;
 use weft_explore::guess::OfNet;
@@ -86,6 +86,7 @@ impl System {
                 Some(Kind::Gpu) => Held::default(),
                 Some(Kind::Denovo | Kind::Flex) => by_words(own, at, *line),
                 Some(Kind::Mesi) => mesi(own, at, *line),
+                Some(Kind::Stash) => stash::held(own, at, *line),
             };
         }
         self.views[block].insert(at, view.clone());

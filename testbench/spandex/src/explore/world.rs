@@ -1,9 +1,13 @@
 //! What cores and memory do in a system that is explored, and when its log is judged.
 
-use super::cores::{Cores, INITIAL, Issued, Memory, place, value};
+use super::cores::{Cores, INITIAL, Issued, Memory, Op, place, value};
 use super::judge;
+use super::stash::PLACES;
+use super::{Config, Kind};
+use weft_blocks::msg::CuOp;
 use weft_explore::form::Form;
 use weft_explore::net::World;
+use weft_rtl::value::HwEnum;
 
 impl World for Cores {
     type State = Memory;
@@ -14,6 +18,7 @@ impl World for Cores {
             preparing: None,
             cores: vec![Vec::new(); self.devices()],
             lines: vec![[INITIAL; 2]; self.config.lines.len()],
+            maps: vec![[None; PLACES]; self.devices()],
         }
     }
 
@@ -23,7 +28,9 @@ impl World for Cores {
                 return Vec::new();
             }
             let after = Memory { prepared: state.prepared + 1, preparing: Some(port), ..state.clone() };
-            return vec![(self.message(*op, 0, value(port, 14)), after)];
+            let after = mapped(after, port, *op);
+            let messages = self.messages(state, port, *op, (0, value(port, 14)));
+            return messages.into_iter().map(|(_, message)| (message, after.clone())).collect();
         }
         if state.preparing.is_some() {
             return Vec::new();
@@ -36,10 +43,14 @@ impl World for Cores {
         });
         let before = each.sum();
         let ops = self.next_ops(state, port).into_iter();
-        ops.map(|op| {
-            let mut after = state.clone();
-            after.cores[port].push(Issued { op, slot, before, got: None });
-            (self.message(op, slot, value(port, own.len())), after)
+        ops.flat_map(|op| {
+            let mapped = mapped(state.clone(), port, op);
+            let messages = self.messages(state, port, op, (slot, value(port, own.len())));
+            messages.into_iter().map(move |(place, message)| {
+                let mut after = mapped.clone();
+                after.cores[port].push(Issued { op, slot, place, before, part: (0, [0; 2]), got: None });
+                (message, after)
+            })
         })
         .collect()
     }
@@ -78,4 +89,80 @@ impl World for Cores {
     fn text(&self, place: &str, form: &Form, message: &[u64]) -> String {
         super::report::message(place, form, message)
     }
+}
+
+impl Cores {
+    /// Messages that ask for an operation now: one, and of a stash one for each place that holds the line; each with the place.
+    fn messages(
+        &self,
+        state: &Memory,
+        device: usize,
+        op: Op,
+        (slot, value): (u8, u8),
+    ) -> Vec<(u8, Vec<u64>)> {
+        if self.config.devices[device] != Kind::Stash {
+            return vec![(0, self.message(op, slot, value))];
+        }
+        let ask = |place| at_place(&self.config, &self.stash, (op, place), slot, value);
+        places(state, device, op).map(|place| (place, ask(place))).collect()
+    }
+}
+
+/// What the places hold when an operation has begun.
+fn mapped(mut state: Memory, device: usize, op: Op) -> Memory {
+    if let Op::Map(line, place) = op {
+        state.maps[device][usize::from(place)] = Some(line);
+    }
+    state
+}
+
+/// Places to which an operation may go: those that hold its line, and are not being mapped.
+fn places(state: &Memory, device: usize, op: Op) -> impl Iterator<Item = u8> {
+    let maps = state.maps[device];
+    let open = state.cores[device].iter().filter(|issued| issued.got.is_none());
+    let shut: Vec<u8> = open
+        .filter_map(|issued| if let Op::Map(_, place) = issued.op { Some(place) } else { None })
+        .collect();
+    (0..PLACES as u8).filter(move |place| match op {
+        Op::Map(_, own) => own == *place,
+        Op::Acquire => *place == 0,
+        _ => !shut.contains(place) && maps[usize::from(*place)].map(usize::from) == Some(op.line()),
+    })
+}
+
+/// An operation at a place.
+fn at_place(c: &Config, form: &Form, (op, place): (Op, u8), slot: u8, value: u8) -> Vec<u64> {
+    let id = u64::from(slot);
+    if let Op::Map(line, _) = op {
+        let (place, global) = (u64::from(place), 2 * c.lines[usize::from(line)]);
+        let fields =
+            [("index", place), ("base", 2 * place), ("global", global), ("element", 2), ("stride", 2)];
+        let fields = fields.into_iter().chain([("count", 1), ("id", id)]);
+        let named: Vec<(String, u64)> =
+            fields.map(|(name, value)| (format!("mapping_{name}"), value)).collect();
+        return form.message(&all(&named, ("maps", 1)));
+    }
+    let words = |bits: u64, by: u32| {
+        (0..2).filter(|w| op.words() >> w & 1 == 1).map(|w| bits << (w * by)).sum::<u64>()
+    };
+    let kind = match op {
+        Op::Load(..) => CuOp::Ld,
+        Op::Store(..) => CuOp::St,
+        _ => CuOp::Acq,
+    };
+    let fields = [
+        ("op", kind.encoding()),
+        ("want_ack", op.writes().into()),
+        ("mask", op.words().into()),
+        ("row", words(place.into(), 1)),
+        ("data", if op.writes() { words(value.into(), 32) } else { 0 }),
+        ("id", id),
+    ];
+    let named: Vec<(String, u64)> =
+        fields.into_iter().map(|(name, value)| (format!("access_{name}"), value)).collect();
+    form.message(&all(&named, ("maps", 0)))
+}
+
+fn all<'a>(named: &'a [(String, u64)], kind: (&'a str, u64)) -> Vec<(&'a str, u64)> {
+    named.iter().map(|(name, value)| (name.as_str(), *value)).chain([kind]).collect()
 }

@@ -117,6 +117,17 @@ fn blocks_clocked_at_any_moment() {
     holds("mesi+gpu, any moment", &config);
 }
 
+/// A stash holds a line in two places, and maps them anew.
+#[test]
+fn stashes_map_lines() {
+    all(true, |mix| special(mix, "mapping") || special(mix, "aliases"));
+}
+
+#[test]
+fn long_stashes_map_lines() {
+    all(false, |mix| special(mix, "mapping") || special(mix, "aliases"));
+}
+
 #[test]
 fn long_all_pairs_of_kinds() {
     all(false, |mix| plain(mix, 2));

@@ -45,3 +45,8 @@ fn faults_of_mesi_l1_and_its_unit_are_found() {
 fn faults_of_flex_l1_are_found() {
     found(&["flex-l1"]);
 }
+
+#[test]
+fn faults_of_the_stash_are_found() {
+    found(&["stash"]);
+}

@@ -152,9 +152,7 @@ impl Args {
         }
         let inject = self.inject.as_deref().filter(|name| *name != "none");
         let Some(name) = inject.filter(|_| self.devices.is_empty()) else {
-            let devices = self.kinds()?;
-            let budgets = if devices.len() == 2 { vec![2, 1] } else { vec![1] };
-            return Ok((Config { budgets, ..Config::of(&devices) }, false));
+            return Ok((Config::of(&self.kinds()?), false));
         };
         fault(name)?;
         match faults::shown().into_iter().find(|shown| shown.name == name) {

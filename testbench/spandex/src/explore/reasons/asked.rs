@@ -10,7 +10,7 @@ type Request = &'static str;
 fn of(kind: Kind, op: Op) -> &'static [Request] {
     let (atomic, load) = (op.updates(), matches!(op, Op::Load(..)));
     match (kind, op) {
-        (_, Op::Acquire) => &[],
+        (_, Op::Acquire | Op::Map(..)) => &[],
         (Kind::Mesi, Op::Load(..)) => &["reqs"],
         (Kind::Mesi, _) => &["reqodata"],
         (Kind::Gpu, Op::Here(..)) => &["reqv", "reqwt"],

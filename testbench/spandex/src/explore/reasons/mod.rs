@@ -189,6 +189,7 @@ fn of_forward(config: &Config, name: &str) -> Option<&'static str> {
         ("spandex.denovo_l1.", Kind::Denovo),
         ("spandex.flex_l1.", Kind::Flex),
         ("spandex.tu_mesi.", Kind::Mesi),
+        ("spandex.stash.", Kind::Stash),
         ("spandex.race.denovo_split_", Kind::Denovo),
         ("spandex.race.flex_split_", Kind::Flex),
     ];

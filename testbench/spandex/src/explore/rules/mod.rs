@@ -2,7 +2,7 @@
 
 mod words;
 
-pub(super) use words::{denovo, flex};
+pub(super) use words::{denovo, flex, stash};
 
 use super::{Config, device};
 use weft_blocks::msg::CuRsp;

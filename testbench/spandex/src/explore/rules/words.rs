@@ -207,3 +207,23 @@ fn by_words(c: &Config) -> Vec<Dead> {
     ]);
     list
 }
+
+/// Of a stash and its unit.
+pub(in crate::explore) fn stash(c: &Config) -> Vec<Dead> {
+    let s = &c.spandex();
+    let mut list = receivers(&["cache.cu_req", "cache.map", "cache.l1_rsp", "cache.l1_fwd"]);
+    list.extend(receivers(&["tu.l1_wb", "tu.l1_rsp_out", "tu.fwd", "tu.rsp", "tu.l1_req"]));
+    list.extend(retries());
+    list.extend([
+        sender::<Req>("cache.l1_req", s),
+        sender::<Wb>("cache.l1_wb", s),
+        sender::<Rsp>("cache.l1_rsp_out", s),
+        sender::<Wb>("tu.wb", s),
+        sender::<Rsp>("tu.rsp_out", s),
+        sender::<Fwd>("tu.l1_fwd", s),
+        sender::<Req>("tu.req", s),
+        sender::<Rsp>("tu.l1_rsp", s),
+        dead(&cells(&["tu.line", "tu.fails"]), &[bit("tu.reads"), bit("tu.again")]),
+    ]);
+    list
+}
