@@ -1,6 +1,7 @@
 //! What sees the mutants of each block.
 
 use super::table;
+use crate::cmd::mutate::catcher::End;
 use crate::cmd::mutate::record::{self, Row};
 use crate::document::Block;
 use anyhow::{Context, Error, anyhow};
@@ -55,7 +56,7 @@ fn read(records: &Path) -> Result<Vec<Of>, Error> {
     files.iter().map(one).collect()
 }
 
-/// Catchers that are whole programs: a mutant counts where all were asked about it.
+/// Catchers that are whole programs: a mutant counts where all were asked about it, and one has met its module.
 const WHOLE: [&str; 3] = ["litmus", "program", "digest"];
 
 /// Numbers of mutants, and of those that each catcher sees.
@@ -98,7 +99,8 @@ impl Count {
             *seen += usize::from(ends().any(|end| end.is_caught()));
         };
         tally(&mut self.own, &["assertion", "bench"]);
-        if WHOLE.iter().all(|catcher| row.caught.contains_key(*catcher)) {
+        let whole: Vec<End> = WHOLE.iter().filter_map(|catcher| row.caught.get(*catcher)).copied().collect();
+        if whole.len() == WHOLE.len() && whole.iter().any(|end| *end != End::Absent) {
             tally(&mut self.whole, &WHOLE);
         }
         self.any.0 += 1;

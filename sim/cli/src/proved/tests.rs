@@ -127,11 +127,12 @@ fn mutants_are_counted_by_catcher_and_survivors_are_argued() {
 
 #[test]
 fn programs_see_what_one_of_their_kinds_sees_where_all_were_asked() {
-    let row = |line: u32, more: &str| {
+    let of = |line: u32, ends: &str| {
         format!(
-            r#"{{"mutant":"a@f.rs:{line}#0:stale","kind":"stale","place":"x","verdict":"different","about":"","assertion":"","caught":{{"litmus":"passed","program":"passed"{more}}}}}"#
+            r#"{{"mutant":"a@f.rs:{line}#0:stale","kind":"stale","place":"x","verdict":"different","about":"","assertion":"","caught":{{{ends}}}}}"#
         )
     };
+    let row = |line, more: &str| of(line, &format!(r#""litmus":"passed","program":"passed"{more}"#));
     let head =
         r#"{"block":"tsu","cycles":5000,"catchers":{"litmus":"true","program":"true","digest":"true"}}"#;
     let rows = [
@@ -140,9 +141,10 @@ fn programs_see_what_one_of_their_kinds_sees_where_all_were_asked() {
         row(2, r#","digest":"passed""#),
         row(3, r#","digest":"passed","bench":"caught""#),
         row(4, ""),
+        of(5, r#""litmus":"absent","program":"absent","digest":"absent""#),
     ];
     let page = filled(&folder(&[("mutants/tsu.jsonl", &(rows.join("\n") + "\n"))]), "mutants protocols");
-    assert!(page.contains("| MGCC | 1 of 3 | 4 | 100.0 | 3 | 33.3 |"), "{page}");
+    assert!(page.contains("| MGCC | 1 of 3 | 5 | 100.0 | 3 | 33.3 |"), "{page}");
 }
 
 #[test]
